@@ -3,7 +3,7 @@
     python benchmarks/minute.py [--rows 400,1200] [--judge own-6,2]          rows from the evidence, in the minute's order
     python benchmarks/minute.py --part opened --judge 1,2,own-8,own-9 --every 4      what docs/measure.md says: opened models, one of four
     python benchmarks/minute.py --measured FILE --judge own-8,3              rows that `ironlaw measure --out FILE` wrote on an H200
-    python benchmarks/minute.py --processor FILE                            the same of the Neoverse-N1, judged by its evidence's models
+    python benchmarks/minute.py --processor [FILE] [--rows 600]              the same of the Neoverse-N1, judged by its evidence's models
 
 What is known before any row are laws whose constants were fitted without the H200 (left_out_constants.json); its own curves, and the
 curves that are carried over from it, are not used. Two constants of it stay, since no other machine has them: how much longer a kernel
@@ -78,12 +78,13 @@ def key(op, params):
     return op, repr(sorted(params.items()))
 
 
-def from_evidence(count):
+def from_evidence(count, slug=sealed.MACHINE, kind="cuda"):
     """The first `count` cases of the minute that the evidence has rows of, those of launches, and how the machine is described."""
-    files = [file for file in evidence(sealed.MACHINE) if any(row.kind in ("op", "launch") for row in file.rows)]
-    known = {key(row.op, row.params): row for file in files for row in file.rows if row.kind == "op" and row.busy_s and not row.error}
-    rows = [known[key(*spec)] for spec in chosen_cases("cuda").specs if key(*spec) in known][:count]
-    described = next(file.machine for file in reversed(files) if "host" in file.machine)
+    files = [file for file in evidence(slug) if any(row.kind in ("op", "launch") for row in file.rows)]
+    timed = [row for file in files for row in file.rows if row.kind == "op" and (row.busy_s or row.wall_s) and not row.error]
+    known = {key(row.op, row.params): row for row in timed}
+    rows = [known[key(*spec)] for spec in chosen_cases(kind).specs if key(*spec) in known][:count]
+    described = next(file.machine for file in reversed(files) if kind == "cpu" or "host" in file.machine)
     return rows, [row for file in files for row in file.rows if row.kind == "launch"], described
 
 
@@ -101,10 +102,9 @@ def by_minute(rows, launches, described):
     return learnt_here(own, rows, MACHINE, before().given(rows, MACHINE).cost)
 
 
-def of_processor(path):
+def of_processor(ops, launches, described):
     """The Neoverse-N1's whole models, predicted from a minute's rows of it alone: a line for each mode."""
     machine = il.hardware(PROCESSOR)
-    ops, launches, described = from_file(path)
     fitted = replace(calibrate([*ops, *launches], described, machine, ()), scatter=machine.calibration.scatter)
     alone = replace(machine, calibration=learnt_here(fitted, ops, machine))
     compared = [compare(row, alone, file.source) for file in evidence(PROCESSOR) for row in file.rows if row.kind == "model"]
@@ -149,13 +149,13 @@ def main():
     parser.add_argument("--rows", default="1200", help="how many rows of the evidence; several numbers with commas")
     parser.add_argument("--measured", type=Path, metavar="FILE", help="evidence that `ironlaw measure --out` wrote")
     parser.add_argument("--judge", default="own-6,2", help="sets that judge")
-    parser.add_argument("--processor", type=Path, metavar="FILE", help="the same of the processor that the registry has")
+    parser.add_argument("--processor", nargs="?", const="", metavar="FILE", help="the same of the processor that the registry has")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="one model of N")
     parser.add_argument("--after", action="store_true", help="leave out what is said before any row")
     parser.add_argument("--part", choices=PARTS, default=PARTS[0], help="which of those sets' models")
     args = parser.parse_args()
-    if args.processor:
-        of_processor(args.processor)
+    if args.processor is not None:
+        of_processor(*(from_file(Path(args.processor)) if args.processor else from_evidence(int(args.rows), PROCESSOR, "cpu")))
         return
     names = [int(name) if name.isdigit() else name for name in args.judge.split(",")]
     minutes = [from_file(args.measured)] if args.measured else [from_evidence(int(count)) for count in args.rows.split(",")]

@@ -1,12 +1,15 @@
 """Each public GPU left out of the laws, then given a few of its own rows: how far off its other rows are, before and after.
 
     python benchmarks/minute_public.py --data DIR [--rows 30]
+    python benchmarks/minute_public.py --data DIR --others 100      with what laws leave open of so many rows of every other GPU and kind
+    python benchmarks/minute_public.py --data DIR --limit 400       each of so many of its rows from all the others of them
 
 The laws' constants are those fitted without the machine (`left_out_constants.py`). Which rows it is given follows from their sizes alone.
 """
 
 import argparse
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -72,12 +75,37 @@ def drawn(every, count):
     return [some[i] for i in chosen]
 
 
-def judged(found, constants, slug, count):
+def of_others(found, constants, slug, count):
+    """(traits, logs) of rows of the other GPUs, beside the laws that were fitted without this one: of a kind of kernel they share sizes."""
+    rng, every, logs = np.random.default_rng(SEED), [], []
+    for name, machines in found.items():
+        for r in machines:
+            if r.slug != slug and name in constants[slug]:
+                times, shares = predicted(name, r, {r.slug: constants[slug]})
+                some = rng.permutation(len(r))[:count]
+                where = f"{name} on {r.slug}"
+                rows = traits(name, r, shares)
+                every += [replace(rows[i], law=where, curve=where) for i in some]
+                logs += np.log(r.seconds / times)[some].tolist()
+    return every, logs
+
+
+def limit(found, constants, slug, count):
+    """(before, after) of some of its rows, each predicted from all the others of them."""
+    every, seconds, measured = machine_rows(found, constants, slug)
+    logs = np.log(measured / seconds)
+    some = np.random.default_rng(SEED).permutation(len(every))[:count]
+    left, _ = SharedErrors(tuple(every[i] for i in some), tuple(logs[some].tolist())).left_out()
+    return np.abs(np.exp(-logs[some]) - 1.0), np.abs(np.exp(-left) - 1.0)
+
+
+def judged(found, constants, slug, count, others=0):
     """(rows, error before, error after, whether its interval holds, kind of kernel) over the rows that it was not given."""
     every, seconds, measured = machine_rows(found, constants, slug)
     logs = np.log(measured / seconds)
     given = drawn(every, count)
-    known = SharedErrors(tuple(every[i] for i in given), tuple(float(logs[i]) for i in given))
+    more, theirs = of_others(found, constants, slug, others)
+    known = SharedErrors((*(every[i] for i in given), *more), (*logs[given].tolist(), *theirs))
     rest = np.setdiff1d(np.arange(len(every)), given)
     by, sds = known.at([every[i] for i in rest])
     left = logs[rest] - by
@@ -89,11 +117,17 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="the folder with the published rows")
     parser.add_argument("--rows", default="30", help="how many rows it is given in all, several numbers with commas")
+    parser.add_argument("--others", type=int, default=0, metavar="N", help="so many rows of every other GPU and kind of kernel as well")
+    parser.add_argument("--limit", type=int, metavar="N", help="each of so many of its rows from all the others of them")
     args = parser.parse_args()
     found, constants = families(args.data), json.loads(STORED.read_text())
     for slug in constants:
+        if args.limit:
+            before, after = limit(found, constants, slug, args.limit)
+            print(f"{slug:16} {len(before):5} rows, each from all the others: {before.mean():.1%} → {after.mean():.1%}", flush=True)
+            continue
         for count in map(int, args.rows.split(",")):
-            rows, before, after, held, kinds = judged(found, constants, slug, count)
+            rows, before, after, held, kinds = judged(found, constants, slug, count, args.others)
             each = " ".join(f"{kind} {before[kinds == kind].mean():.0%}→{after[kinds == kind].mean():.0%}" for kind in sorted(set(kinds)))
             print(
                 f"{slug:16} {rows:5} rows, {count} given: {before.mean():.1%} → {after.mean():.1%}, intervals {held.mean():.0%}; {each}",
