@@ -147,7 +147,8 @@ def test_a_machine_has_a_name(name):
         (lambda: il.host(None), "such as 'bare'"),
         (lambda: il.breakeven("resnet50", "h100"), "il.breakeven(compile_s=45"),
         (lambda: il.machines("h100"), "at most 0 values"),
-        (lambda: il.diff(5, "new.json"), "5 is not a prediction"),
+        (lambda: il.diff(5, "new.json"), "this is an int; give a file"),
+        (lambda: il.study(1), "il.study('my.toml')"),
     ],
 )
 def test_a_wrong_call_is_answered_by_what_to_write(wrong, said):

@@ -105,6 +105,12 @@ def unknown(what: str, name: object, known: Iterable[str], add: str = "", field:
     return UnknownName(f"no {what} {name!r}; {hint}" + (f"; to add one: {add}" if add else ""), field)
 
 
+def kind_of(value: object) -> str:
+    """`an int`, `a Linear`, `None`."""
+    name = type(value).__name__
+    return "None" if value is None else f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
+
+
 def sentence(message: str) -> str:
     """A message as a sentence of its own: with a capital and a full stop. The command line prints it after `ironlaw:`, a page alone."""
     text = message.strip()

@@ -384,7 +384,7 @@ def test_a_branch_on_what_is_known_goes_on() -> None:
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: il.capture(3), "capture needs an nn.Module or a function; this is a int"),
+        (lambda: il.capture(3), "capture needs an nn.Module or a function; this is an int"),
         (lambda: il.capture(nn.ReLU(), torch.empty(3)), r"as a tuple: capture\(model, \(x,\)\)"),
         (lambda: il.capture(nn.Linear(8, 8), (torch.empty(2, 7),)), r"same reduction dim, but got \[2, 7\] X \[8, 8\]"),
         (lambda: il.capture(lambda: 3), "ran no operator on a tensor"),

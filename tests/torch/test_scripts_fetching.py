@@ -143,3 +143,24 @@ def test_the_compiler_picks_a_single_element():
     one, index = Tensor("x", (), "fp32", "activation"), Tensor("i", (), "int64", "input")
     picked = op("gather", "pick", [one, index], [replace(one, name="y")])
     assert each_element(picked) == PICKED
+
+
+def test_the_compiler_stacks_numbers():
+    """As where gradients' norms are put together to clip them."""
+    from ironlaw.backends.cuda.generated import PER_PIECE, each_element
+    from ironlaw.engine.device.types import Tensor
+    from ironlaw.engine.device.work import op
+
+    norms = tuple(Tensor(f"norm {i}", (), "fp32") for i in range(5))
+    stacked = op("cat", "stack", norms, (Tensor("norms", (5,), "fp32"),))
+    assert each_element(stacked) >= 5 * PER_PIECE
+
+
+def test_a_line_that_only_opens_a_bracket_is_shown_with_the_next(tmp_path):
+    from ironlaw.tracing.source_lines import in_words
+
+    (tmp_path / "a.py").write_text("if (\n    loss.isnan()\n):\n    pass\n")
+    assert (
+        in_words(str(tmp_path / "a.py"), 1, "if (\n") == "if (loss.isnan() …"
+        and in_words(str(tmp_path / "a.py"), 4, "    pass\n") == "pass"
+    )

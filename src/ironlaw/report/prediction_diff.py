@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ironlaw.errors import BadValue
+from ironlaw.errors import BadValue, kind_of
 from ironlaw.report.report_changes import DEVICE, WALL, Changes, Limit, Row, changes, label
 from ironlaw.systems.fields import among, custom, figure, share
 from ironlaw.systems.question import Question, Table
@@ -28,7 +28,7 @@ def read(given: Any) -> Mapping[str, Any]:
     if isinstance(given, Mapping):
         return given
     if not isinstance(given, (str, Path)):
-        raise BadValue(f"{given!r} is not a prediction; {AGAIN}")
+        raise BadValue(f"diff compares answers for one or more machines, and this is {kind_of(given)}; {AGAIN}")
     try:
         content = json.loads(Path(given).read_bytes().decode("utf-8-sig"))
     except OSError as error:

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ironlaw.errors import BadValue
+from ironlaw.errors import BadValue, kind_of
 from ironlaw.studies.study_file import MOST, read_study, study
 from ironlaw.studies.study_question import Question
 from ironlaw.studies.study_rows import Row, ranked
@@ -82,6 +82,8 @@ def run_study(
             raise BadValue("a study given as tables needs a folder for its results; say where: out='my.results'", "out")
         asked = study(file, most)
     else:
+        if not isinstance(file, (str, Path)):
+            raise BadValue(f"a study is a file or its tables, and this is {kind_of(file)}; write il.study('my.toml')", "file")
         asked = read_study(Path(file), most)
     folder = Path(out) if out is not None else Path(str(file)).with_suffix(".results")
     name = asked.question.result(by or asked.question.by).name

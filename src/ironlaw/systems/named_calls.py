@@ -16,7 +16,7 @@ from ironlaw.engine.device.host import Host
 from ironlaw.engine.device.machine import Hardware, Plan
 from ironlaw.engine.device.prediction import Prediction
 from ironlaw.engine.device.types import Graph
-from ironlaw.errors import BadValue
+from ironlaw.errors import BadValue, kind_of
 from ironlaw.formats import spelled
 from ironlaw.registry import hosts as registered_hosts
 from ironlaw.registry import machines as registered_machines
@@ -114,9 +114,7 @@ def as_graph(given: Any) -> Graph:
         return given
     if isinstance(given, str):
         return workload(given)
-    raise BadValue(
-        f"a graph is needed, and this is a {type(given).__name__}; write il.capture(model, (x,)), or name a model of the registry"
-    )
+    raise BadValue(f"a graph is needed, and this is {kind_of(given)}; write il.capture(model, (x,)), or name a model of the registry")
 
 
 def as_machine(given: Any) -> Hardware:
@@ -124,7 +122,7 @@ def as_machine(given: Any) -> Hardware:
         return given
     if isinstance(given, str):
         return machine_named(given)
-    raise BadValue(f"a machine is needed, and this is a {type(given).__name__}; write il.hardware('h200') or 'h200'")
+    raise BadValue(f"a machine is needed, and this is {kind_of(given)}; write il.hardware('h200') or 'h200'")
 
 
 def as_plan(given: Any) -> Plan:
@@ -132,7 +130,7 @@ def as_plan(given: Any) -> Plan:
         return Plan()
     plan = Plan(mode=given) if isinstance(given, str) else given
     if not isinstance(plan, Plan):
-        raise BadValue(f"a plan is needed, and this is a {type(given).__name__}; write il.Plan(mode='compiled') or 'compiled'")
+        raise BadValue(f"a plan is needed, and this is {kind_of(given)}; write il.Plan(mode='compiled') or 'compiled'")
     if plan.host is None or isinstance(plan.host, Host):
         return plan
     return replace(plan, host=host(plan.host))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ironlaw.engine.device.types import STORED, Graph, Op
 from ironlaw.engine.device.work import EAGER, UNCOMPILED
 from ironlaw.engine.device.work import op as make_op
-from ironlaw.errors import BadValue, CaptureBreak, IronlawError, MissingExtra
+from ironlaw.errors import BadValue, CaptureBreak, IronlawError, MissingExtra, kind_of
 from ironlaw.formats import computed_in, is_float
 from ironlaw.tracing import origins
 from ironlaw.tracing.target import in_one_line
@@ -78,7 +78,7 @@ def captured(
         module_or_fn = module_or_fn.module(check_guards=False)
     if not callable(module_or_fn):
         more = f"; for a model of the registry write il.workload({module_or_fn!r})" if isinstance(module_or_fn, str) else ""
-        raise BadValue(f"capture needs an nn.Module or a function; this is a {type(module_or_fn).__name__}{more}")
+        raise BadValue(f"capture needs an nn.Module or a function; this is {kind_of(module_or_fn)}{more}")
     if isinstance(args, torch.Tensor) or not isinstance(args, Sequence):
         raise BadValue("give the arguments of the call as a tuple: capture(model, (x,))")
     if training and not isinstance(module_or_fn, torch.nn.Module):

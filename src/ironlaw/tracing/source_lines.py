@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import os
 import sys
 import sysconfig
@@ -11,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from types import FrameType
 
+OPENS = ("(", "[", "{")
 DEPTH = 240  # frames to look through
 
 
@@ -38,7 +40,15 @@ def of_frames(frames: Iterable[traceback.FrameSummary]) -> str:
     if not own:
         return "the model's own call"
     frame = own[-1]
-    return f"{frame.filename}:{frame.lineno} ({(frame.line or '').strip()})"
+    return f"{frame.filename}:{frame.lineno} ({in_words(frame.filename, frame.lineno or 0, frame.line or '')})"
+
+
+def in_words(filename: str, number: int, line: str) -> str:
+    """A line of code; one that only opens a bracket, with the next."""
+    shown = line.strip()
+    if shown.endswith(OPENS) and (then := linecache.getline(filename, number + 1).strip()):
+        return f"{shown}{then} …"
+    return shown
 
 
 def of_error(error: BaseException) -> str:
@@ -53,6 +63,6 @@ def of_now() -> str:
             break
         if is_own(frame.f_code.co_filename):
             line = traceback.FrameSummary(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name).line or ""
-            return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno} ({line.strip()})"
+            return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno} ({in_words(frame.f_code.co_filename, frame.f_lineno, line)})"
         frame = frame.f_back
     return "the model's own call"

@@ -16,7 +16,7 @@ from ironlaw.engine.training.recipes import OPTIMISERS, RECIPES, parameters
 from ironlaw.engine.training.setup import ATTENTION, Setup, elsewhere, growth, ledger, levers
 from ironlaw.engine.training.training_layers import layers
 from ironlaw.engine.training.training_ledger import ROWS, Ledger
-from ironlaw.errors import BadValue, IronlawError
+from ironlaw.errors import BadValue, IronlawError, kind_of
 from ironlaw.registry.decoders import decoder, forward, is_place
 from ironlaw.registry.workloads import workload
 from ironlaw.systems.captures import CAPTURE_S, capture_all, read_setting
@@ -38,7 +38,7 @@ def read_target(value: Any) -> str:
     if isinstance(value, str):
         return value
     raise BadValue(
-        f"a model is named, and this is a {type(value).__name__}; write 'gpt2', or 'my.py:net' for a module in a file. For one at hand"
+        f"a model is named, and this is {kind_of(value)}; write 'gpt2', or 'my.py:net' for a module in a file. For one at hand"
         " il.analyze(module, (x,), on='h200', training=True) has `predictions[0].memory`"
     )
 
