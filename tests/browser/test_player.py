@@ -111,6 +111,10 @@ def test_the_keyboard_scrubs_and_hears_the_moment(shown):
         page.keyboard.press("ArrowRight")
     assert clock(page) == 1
     expect(slider).to_have_attribute("aria-valuetext", "1\u202fs: The first kernel runs.")
+    expect(page.locator(".il-now")).to_have_text("The first kernel runs.")
+    page.keyboard.press("ArrowRight")  # the event's own time is told once it is over
+    expect(slider).to_have_attribute("aria-valuetext", "1.04\u202fs. At 1\u202fs: The first kernel runs.")
+    expect(page.locator(".il-now")).to_have_text("1\u202fs The first kernel runs.")
 
 
 def test_the_speed_is_the_readers(shown):
