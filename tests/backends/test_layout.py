@@ -8,6 +8,7 @@ from small_graphs import tensor
 from ironlaw.backends.cuda.layout import channels_last, laid_out, parts, prepared
 from ironlaw.backends.inductor import INDUCTOR
 from ironlaw.engine.device.fusion import fuse
+from ironlaw.engine.device.machine import Plan
 from ironlaw.engine.device.types import Graph
 from ironlaw.engine.device.work import op
 from ironlaw.registry.machines import hardware
@@ -129,3 +130,18 @@ def test_a_sum_over_planes_is_cut_only_where_channels_are_innermost():
     after = op("mean", "mean", [tensor("a", 1, 256, 28, 28)], [tensor("m", 1, 256, 1, 1)], over="row")
     groups = fuse(prepared(Graph("g", (conv, act, after), "fp16"), machine), INDUCTOR).groups
     assert [[part.kind for part in group.ops] for group in groups] == [["conv2d"], ["relu"], ["mean"]]
+
+
+def test_depthwise_taps_that_are_no_square_have_a_slow_kernel_on_nhwc():
+    """Two models' totals, in words_spotted_by_bands and tiles_of_a_slide: 3 taps take several times what a square of 9 does."""
+
+    def seconds(*taps):
+        x, y = (tensor(name, 64, 96, 32, 32, dtype="bf16") for name in "xy")
+        one = op("conv2d", "c", (x, tensor("w", 96, 1, *taps, dtype="bf16")), (y,), layout="nhwc")
+        h200 = hardware("h200_sxm")
+        cost = h200.calibration.cost(one, h200, Plan(mode="compiled"))
+        return cost.device, cost.doubt.place
+
+    (narrow, place), (square, _) = seconds(3, 1), seconds(3, 3)
+    assert narrow > 3 * square
+    assert place == "outside"

@@ -64,7 +64,13 @@ def product(op: Op) -> Signature:
     return Signature(f"linear {width(op)}", (*logs(y.size / n, n, k), *unaligned(n, k)))
 
 
-def convolution(op: Op) -> Signature:
+def oblong(op: Op) -> bool:
+    """Whether an image's convolution has taps that are no square."""
+    taps = op.inputs[1].shape[2:]
+    return op.attrs.get("dims", 2) == 2 and len(taps) == 2 and taps[0] != taps[1]
+
+
+def convolution(op: Op) -> Signature | None:
     x, w, y = op.inputs[0], op.inputs[1], op.outputs[0]
     c, out, each = x.shape[1], y.shape[1], w.shape[1]
     plane, taps = y.shape[2] * y.shape[3], w.shape[2] * w.shape[3]
@@ -76,6 +82,8 @@ def convolution(op: Op) -> Signature:
         return Signature(f"conv{op.attrs['dims']}d {width(op)}{' nhwc' if layout == 'nhwc' else ''}", place)
     if each == 1 and c > 1:
         bits = "32 bit" if op.dtype == "bf16" and layout == "nchw" else width(op)  # PyTorch's own kernels, as in FP32
+        if layout == "nhwc" and width(op) == "16 bit" and oblong(op):
+            return None
         if layout == "nhwc" and out != c:
             bits += " multiplied"
         return Signature(f"depthwise {bits} {layout}", (*logs(x.shape[0], c, plane, taps, stride), *unaligned(y.shape[3])))

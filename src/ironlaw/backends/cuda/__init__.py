@@ -51,7 +51,7 @@ class Cuda(Backend):
 
     @property
     def estimates(self) -> Mapping[str, Mapping[str, float]]:
-        from ironlaw.backends.cuda.solvers import ESTIMATES
+        from ironlaw.backends.cuda.lowering import ESTIMATES
 
         return ESTIMATES
 

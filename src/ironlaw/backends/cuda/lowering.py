@@ -21,6 +21,7 @@ EAGER: dict[str, Lowering] = {kind: lower for family in FAMILIES for kind, lower
 COMPILED: dict[str, Lowering] = {kind: lower for family in FAMILIES for kind, lower in getattr(family, "COMPILED", {}).items()}
 ROWS: dict[str, Samples] = {name: samples for family in FAMILIES for name, samples in getattr(family, "ROWS", {}).items()}
 FALLBACK: dict[str, str] = {name: other for family in FAMILIES for name, other in getattr(family, "FALLBACK", {}).items()}
+ESTIMATES: dict[str, dict[str, float]] = {name: constants for family in (conv, solvers) for name, constants in family.ESTIMATES.items()}
 
 
 # kinds that no sweep measures in every format
