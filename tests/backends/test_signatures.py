@@ -36,8 +36,8 @@ def conv(batch=2, each=16, out=64, plane=64, taps=3, stride=1, groups=2, dilatio
     return op("conv2d", "it", [x, w], [y], stride=stride, dilation=dilation, **attrs)
 
 
-def depthwise(batch=2, c=16, plane=64, taps=3, stride=1, fmt="fp16", **attrs):
-    x, w = Tensor("x", (batch, c, stride * 8, plane // 8), fmt), Tensor("w", (c, 1, 1, taps), fmt, "weight")
+def depthwise(batch=2, c=16, plane=64, taps=3, stride=1, fmt="fp16", high=1, **attrs):
+    x, w = Tensor("x", (batch, c, stride * 8, plane // 8), fmt), Tensor("w", (c, 1, high, taps), fmt, "weight")
     return op("conv2d", "it", [x, w], [Tensor("y", (batch, c, 8, plane // 8), fmt)], stride=stride, **attrs)
 
 
@@ -141,7 +141,8 @@ def test_families_are_told_apart_by_what_chooses_the_library_s_kernel():
     assert signature(attention(queries=1)).family == "decode 16 bit" != signature(attention(queries=2)).family
     for build, family in ((conv, "conv"), (depthwise, "depthwise")):
         assert signature(build()).family == signature(build(layout="nchw")).family == f"{family} 16 bit nchw"
-        assert signature(build(layout="nhwc")).family == f"{family} 16 bit nhwc"
+        assert signature(build(layout="nhwc", **({"high": 3} if build is depthwise else {}))).family == f"{family} 16 bit nhwc"
+    assert signature(depthwise(layout="nhwc")) is None  # taps that are no square, of which no row says anything
     assert signature(conv(each=1, groups=1)).family == "conv 16 bit nchw"  # one channel is not depthwise
     assert signature(planes(layout="nhwc")).family == "group_norm 16 bit nhwc"
     assert {signature(rows(kind=kind)).family.split()[0] for kind in ("layer_norm", "rms_norm", "log_softmax")} == {

@@ -66,8 +66,8 @@ def product(op: Op) -> Signature:
 
 def oblong(op: Op) -> bool:
     """Whether an image's convolution has taps that are no square."""
-    taps = op.inputs[1].shape[2:]
-    return op.attrs.get("dims", 2) == 2 and len(taps) == 2 and taps[0] != taps[1]
+    high, wide = op.inputs[1].shape[-2:]
+    return op.attrs.get("dims", 2) == 2 and bool(high != wide)
 
 
 def convolution(op: Op) -> Signature | None:

@@ -1,5 +1,5 @@
-"""nn.TransformerEncoderLayer in inference. Without a mask, PyTorch hands the layer whole to one native call (its "fast path"), which joins
-bias and activation to the products, adds in place, and stays as it is under torch.compile."""
+"""nn.TransformerEncoderLayer in inference. PyTorch hands the layer whole to one native call (its "fast path"), which joins bias and
+activation to the products, adds in place, and stays as it is under torch.compile. With a mask, attention is two products and a softmax."""
 
 from __future__ import annotations
 
@@ -23,11 +23,13 @@ def native_layers(recorder: Recorder) -> Iterator[None]:
     plain: Any = nn.TransformerEncoderLayer.forward
 
     def forward(layer: Any, src: Tensor, src_mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool = False) -> Any:
-        if src_mask is not None or src_key_padding_mask is not None or not taken(layer, src):
+        if src_key_padding_mask is not None or not taken(layer, src):
             return plain(layer, src, src_mask, src_key_padding_mask, is_causal)
+        if src_mask is not None and src_mask.dtype == torch.bool:  # brought to the format of the layer, and back again later
+            src_mask = torch.zeros_like(src_mask, dtype=src.dtype).masked_fill_(src_mask, float("-inf"))
         before, recorder.native = recorder.native, True
         try:
-            return native(layer, src)
+            return native(layer, src, src_mask)
         finally:
             recorder.native = before
 
@@ -51,20 +53,34 @@ def taken(layer: Any, src: Tensor) -> bool:
     )
 
 
-def native(layer: Any, src: Tensor) -> Tensor:
+def native(layer: Any, src: Tensor, mask: Tensor | None = None) -> Tensor:
     """As ATen's `transformer_encoder_layer_forward` runs it on a GPU."""
     if layer.norm_first:
-        x = attended(layer.self_attn, layer.norm1(src)).add_(src)
+        x = attended(layer.self_attn, layer.norm1(src), mask).add_(src)
         return fed(layer, layer.norm2(x)).add_(x)
-    x = layer.norm1(attended(layer.self_attn, src).add_(src))
+    x = layer.norm1(attended(layer.self_attn, src, mask).add_(src))
     return layer.norm2(fed(layer, x).add_(x))  # type: ignore[no-any-return]
 
 
-def attended(attention: Any, x: Tensor) -> Tensor:
+def attended(attention: Any, x: Tensor, mask: Tensor | None) -> Tensor:
+    if mask is not None:
+        return written_out(attention, x, mask)
     mixed = F.linear(x, attention.in_proj_weight, attention.in_proj_bias)
     parts = mixed.view(*x.shape[:2], 3, attention.num_heads, attention.head_dim).unbind(2)
     out = F.scaled_dot_product_attention(*(part.transpose(1, 2) for part in parts))
     return F.linear(out.transpose(1, 2).reshape(x.shape), attention.out_proj.weight, attention.out_proj.bias)
+
+
+def written_out(attention: Any, x: Tensor, mask: Tensor) -> Tensor:
+    """As `native_multi_head_attention` does with a mask, which the softmax reads as bool: the bias is added while heads are put apart."""
+    batch, length, width = x.shape
+    heads = attention.num_heads
+    mixed = F.linear(x, attention.in_proj_weight).view(batch, length, 3, heads, width // heads)
+    q, k, v = (part.flatten(0, 1) for part in mixed.permute(2, 0, 3, 1, 4).contiguous().unbind(0))
+    mask.to(torch.bool)
+    out = torch.bmm(torch.softmax(torch.bmm(q, k.transpose(1, 2)), -1), v)
+    apart = out.view(batch, heads, length, width // heads).transpose(1, 2).reshape(x.shape)
+    return F.linear(apart, attention.out_proj.weight, attention.out_proj.bias)
 
 
 def fed(layer: Any, x: Tensor) -> Tensor:
