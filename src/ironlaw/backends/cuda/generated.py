@@ -61,7 +61,7 @@ def each_element(op: Op) -> Number:
     if op.kind == "cat":
         if in_pieces(op):
             return 0.0
-        first = (op.inputs[0].shape or (1,))[-1]  # numbers are stacked too, such as the norms of gradients
+        first = next((t.shape[-1] for t in op.inputs if t.shape), 1)  # numbers are stacked too, such as the norms of gradients
         inner = not is_array(y.shape[-1]) and y.shape[-1] % VECTOR and y.shape[-1] != first
         return PER_PIECE * len(op.inputs) + (ODD_ROW if inner else 0.0)
     if op.kind in ("embedding", "gather"):
