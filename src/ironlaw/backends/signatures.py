@@ -65,7 +65,7 @@ def product(op: Op) -> Signature:
 
 
 def oblong(op: Op) -> bool:
-    """Whether an image's convolution has taps that are no square."""
+    """Whether an image's convolution has more taps one way than the other."""
     high, wide = op.inputs[1].shape[-2:]
     return op.attrs.get("dims", 2) == 2 and bool(high != wide)
 

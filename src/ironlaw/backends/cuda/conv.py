@@ -158,7 +158,7 @@ def _channels_last(op: Op) -> Sequence[Kernel]:
 
 def _depthwise_nhwc(op: Op) -> Sequence[Kernel]:
     """All channels at once. Several images, several results for each channel and steps between them, in a two-byte format: channel by
-    channel. cuDNN has nothing quick for taps that are no square.
+    channel. cuDNN has nothing quick for more taps one way than the other.
     """
     x, w = op.inputs[0], op.inputs[1]
     taps = w.shape[2] * w.shape[3]
