@@ -212,6 +212,28 @@ def test_no_kind_of_time_looks_like_another(sh):
     assert "≥" not in sh.out("predict", "unet_block", "--on", "h200_sxm")
 
 
+def test_the_answer_stands_above_the_tables(sh):
+    """How long, and the bottleneck: of what fits, the fastest on like grounds; lower bounds are not ranked."""
+
+    def answer(*argv):
+        return re.sub(r"\s+", " ", sh.out("predict", *argv)).split(" machine ")[0]
+
+    told = sh.json("predict", "resnet50", "--on", "h200_sxm,l4", "--mode", "eager,graphs")["predictions"]
+    best = min((p for p in told if p["hardware"] == "h200_sxm"), key=lambda p: p["seconds"])
+    assert best["mode"] == "graphs"
+    fastest = f"At {show(best['seconds'], 's')} per call, h200_sxm in graphs mode is fastest"
+    assert fastest in answer("resnet50", "--on", "l4,h200_sxm", "--mode", "eager,graphs")
+    alone = one(sh, "resnet50", "--on", "l4", "--mode", "eager", "--batch", "64")
+    assert alone["bound"] == "memory" and answer("resnet50", "--on", "l4", "--batch", "64").endswith(
+        f"A call takes about {show(alone['seconds'], 's')} on l4 in eager mode, and memory bandwidth is the bottleneck."
+    )
+    assert "A call takes at least" in answer("mlp8_1024", "--on", "t4,h100", "--uncalibrated")
+    assert "on h200_sxm in eager" in answer("llama3_70b", "--on", "l4,h200_sxm", "--decode")
+    assert answer("llama3_70b", "--on", "l4", "--decode").endswith(" The model does not fit. What would hold it stands below the tables.")
+    assert "launching" in answer("resnet50", "--on", "h100")
+    assert "the fixed cost of" in answer("resnet50", "--on", "h100", "--mode", "graphs")
+
+
 @pytest.mark.parametrize("width", [80, 120])
 def test_what_lies_outside_is_said_and_named(sh, monkeypatch, width):
     from ironlaw.cli.show.prediction_lines import report

@@ -1,4 +1,4 @@
-"""`ironlaw predict`: a row per machine and mode, and beneath them the figures that were used."""
+"""`ironlaw predict`: how long and why in a sentence, a row per machine and mode, and beneath them the figures that were used."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import argparse
 from ironlaw.cli.options import Parser, add_chrome_trace, add_json, add_notes, add_parameters, ask
 from ironlaw.cli.show import comparison_text, draw
 from ironlaw.cli.show import costs_text as show_costs
-from ironlaw.cli.show.prediction_lines import report
+from ironlaw.cli.show.prediction_lines import answer, report
 from ironlaw.report.predictions import Predictions
 from ironlaw.report.too_large import too_large
 
@@ -34,7 +34,8 @@ def run(args: argparse.Namespace) -> int:
         draw.emit(asked.to_json() | ({"chrome_trace": args.chrome_trace} if args.chrome_trace else {}))
         return 0
     rows = asked.rows
-    report(asked.graph, rows, [*(large["reason"] for large in too_large(rows)), *asked.refused.values()], args.ops or 0, args.notes)
+    reasons = [*(large["reason"] for large in too_large(rows)), *asked.refused.values()]
+    report(asked.graph, rows, reasons, args.ops or 0, args.notes, answer=answer(asked.graph, rows))
     if args.batch is not None:
         comparison_text.variants(asked.variants, "batches")
     if asked.costs:

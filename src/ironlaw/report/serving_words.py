@@ -76,7 +76,7 @@ def verdict(result: Mapping[str, Any]) -> str:
     return f"Plan {_devices(row)} ({parallelism(row['layout'])}), {_at(row)}. {even}"
 
 
-ALIKE = "step, alike"
+ALIKE = "like-for-like step"
 EVEN = "If steps take as long as they may"
 
 
@@ -240,7 +240,7 @@ def like_with_like(result: Mapping[str, Any]) -> str:
     if not alike(result["choices"]):
         return ""
     grounds = "bound" if any(row["basis"] == "bound" for row in result["choices"]) else "transferred"
-    return f"{LIKE_WITH_LIKE[grounds]} The column “{ALIKE}” is the time of a step of 32 sequences."
+    return f"{LIKE_WITH_LIKE[grounds]} The column “{ALIKE}” shows how long 32 sequences take per step."
 
 
 def own_time(engine: Mapping[str, Any]) -> str:

@@ -10,7 +10,7 @@ from ironlaw.engine.device.predict import OpRow, Prediction
 from ironlaw.engine.device.types import Graph
 from ironlaw.formats import operation
 from ironlaw.report import accuracy
-from ironlaw.report.model_variants import ordered
+from ironlaw.report.model_variants import comparable, ordered
 from ironlaw.units import show
 
 SIZES = ("batch", "seq", "context", "classes")
@@ -18,11 +18,20 @@ BAR = "data █  compute ▒  overhead ░"
 LIKELY = 20  # columns that an interval takes
 
 
-def report(graph: Graph, predictions: list[Prediction], refused: list[str], ops: int, notes: bool = False, compare: bool = True) -> None:
-    """`notes`: with every column explained and all sources. `compare`: also put times that rest on different grounds on the same."""
+WORDS = {"transferred": "about ", "bound": "at least ", "calibrated": ""}  # before a time in a sentence
+BINDS = {"memory": "memory bandwidth", "compute": "arithmetic"}
+
+
+def report(
+    graph: Graph, predictions: list[Prediction], refused: list[str], ops: int, notes: bool = False, compare: bool = True, answer: str = ""
+) -> None:
+    """`notes`: with every column explained and all sources. `compare`: also put times that rest on different grounds on the same.
+    `answer`: a sentence above the tables."""
     draw.heading(
         graph.name, " · ".join([*sizes(graph), graph.dtype, show(graph.flops, operation(graph.dtype)), f"{show(graph.params)} parameters"])
     )
+    if answer:
+        draw.say(answer)
     predictions = ordered(predictions)
     room = draw.width()
     length = len(BAR) if room >= draw.WIDE + 10 else 0
@@ -37,6 +46,24 @@ def report(graph: Graph, predictions: list[Prediction], refused: list[str], ops:
     for reason in refused:
         draw.say(f"✗ {reason}", draw.BAD)
     footnotes(predictions, notes)
+
+
+def answer(graph: Graph, predictions: list[Prediction]) -> str:
+    """`At 686 µs per call, h200_sxm in graphs mode is fastest, and …`: how long, and the bottleneck. Lower bounds are not ranked."""
+    able = ordered(p for p in predictions if p.fits)
+    if not able:
+        return "The model does not fit. What would hold it stands below the tables." if predictions else ""
+    shown, basis = comparable(tuple(able), graph)
+    if len(able) == 1 or "bound" in (basis, shown[0].basis):
+        p, rank = able[0], ""
+    else:
+        at, quickest = min(enumerate(shown), key=lambda pair: float(pair[1].seconds))
+        times = [show(float(other.seconds), "s") for other in shown]
+        p, rank = able[at], "is as fast as any" if times.count(show(float(quickest.seconds), "s")) > 1 else "is fastest"
+    time, where = f"{WORDS[p.basis]}{show(float(p.seconds), 's')}", f"{p.hardware.slug} in {p.plan.mode} mode"
+    fixed = "the fixed cost of" if p.utilization > 0.5 else "launching"  # the device's own, or it waits for the host
+    binds = BINDS.get(p.bound, f"{fixed} {draw.count(p.kernels)} kernel{'' if p.kernels == 1 else 's'}")
+    return f"{f'At {time} per call, {where} {rank}' if rank else f'A call takes {time} on {where}'}, and {binds} is the bottleneck."
 
 
 def sizes(graph: Graph) -> list[str]:
