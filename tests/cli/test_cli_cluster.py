@@ -76,6 +76,21 @@ def test_intervals_are_the_stacks(capsys) -> None:
         assert stack(name).lacks(layout_of(row)) is None and result["command"].startswith("torchrun --nnodes 8 --nproc_per_node 8 ")
 
 
+def test_the_hosts_memory_helps_where_nothing_fits(capsys) -> None:
+    """70B on one box: 16 bytes per parameter over eight devices are more than 80 GB each; without the optimiser's 12 they fit."""
+    given = ("llama3_70b", "--devices", "8", "--box", "dgx_h100", "--batch-tokens", "512k", "--top", "1")
+    (row,) = answer(capsys, *given)["layouts"]
+    assert row["offload"] == ["optimiser"] and row["memory"]["optimiser"] == 0 and row["fits"] and row["label"].endswith(" · offload")
+    assert row["parts_s"]["offload"] > 0 and sum(row["parts_s"].values()) == pytest.approx(row["step_s"])
+    assert main(["cluster", *given]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "offload: optimiser state in the host's memory." in shown and "--optimizer-cpu-offload" in shown
+    small = ("llama3_8b", "--devices", "8", "--box", "dgx_h100", "--batch-tokens", "512k", "--stack", "torchtitan", "--layout", "zero=3")
+    here, away = (answer(capsys, *small, *asked)["layouts"][0] for asked in ((), ("--offload",)))
+    assert here["offload"] == [] and away["offload"] == ["optimiser", "gradients", "weights"]
+    assert away["memory_bytes"] < here["memory_bytes"] and away["step_s"] > here["step_s"]
+
+
 def test_where_no_run_was_published_the_range_is_wider(capsys) -> None:
     given = ("cluster", "llama3_8b", "--devices", "8", "--batch-tokens", "512k", "--layout", "tp=2", "--box")
     for box, wider in (("dgx_h100", False), ("mi300x_platform", True)):
@@ -108,8 +123,8 @@ def test_storage_goes_with_the_size_unless_it_is_given(capsys) -> None:
     ("arguments", "message"),
     [
         (
-            ("llama3_70b", "--devices", "8", "--box", "dgx_h100"),
-            "no layout of 8 devices holds llama3_70b: the smallest, TP 8 · PP 1 · DP 1",
+            ("llama3_405b", "--devices", "8", "--box", "dgx_h100"),
+            "no layout of 8 devices holds llama3_405b: the smallest, TP 8 · PP 1 · DP 1",
         ),
         (("llama3_8b", "--devices", "8", "--box", "a100_pairs"), "a100_pairs has no NIC; add nic and nics"),
         (("llama3_8b", "--devices", "8", "--box", "dgx_h900"), "no box 'dgx_h900'; did you mean"),
@@ -139,6 +154,12 @@ def test_storage_goes_with_the_size_unless_it_is_given(capsys) -> None:
         ),
         (("llama3_8b", "--devices", "64", "--box", "dgx_h100", "--stack", "torchtitan", "--layout", "zero=1"), "it has ZeRO 2 or 3"),
         (("llama3_8b", "--devices", "64", "--box", "dgx_h100", "--layout", "recompute=ops"), "it has none or selective or full"),
+        (("llama3_8b", "--devices", "8", "--box", "hgx_h20", "--offload"), "nothing is known about the memory of hgx_h20's host"),
+        (("llama3_8b", "--devices", "8", "--box", "dgx_h100", "--offload", "--layout", "zero=3"), "the host's memory for ZeRO 1 only"),
+        (
+            ("llama3_8b", "--devices", "8", "--box", "dgx_h100", "--offload", "--stack", "torchtitan", "--layout", "tp=8"),
+            "only shards of gradients and weights can lie in the host's memory",
+        ),
     ],
 )
 def test_what_is_wrong_is_said_with_the_next_step(capsys, arguments: tuple[str, ...], message: str) -> None:

@@ -63,3 +63,17 @@ def test_megatron_by_hand() -> None:
 )
 def test_a_script_of_your_own(devices: int, start: str) -> None:
     assert command(decoder("gpt2"), Layout(data=devices, zero=3), 64, 1024, way_of("plain", None, "bf16", False), 8) == start
+
+
+def test_offload_is_each_stacks_own_option() -> None:
+    model = decoder("llama3_8b")
+    for stack, option in (("torchtitan", "--training.enable_cpu_offload"), ("megatron", "--optimizer-cpu-offload")):
+        way = way_of(stack, None, "bf16", False)
+        plain = Layout(data=8, zero=way.stack.offload_zeros[0])
+        for layout in (plain, Layout(data=8, zero=plain.zero, offload=way.stack.offload)):
+            assert (option in options(command(model, layout, 64, 8192, way, 8))) == bool(layout.offload)
+    alone = Layout(8, offload=("optimiser",))  # a precision-aware optimiser is a distributed one, also of one replica
+    found = options(command(model, alone, 64, 8192, way_of("megatron", None, "bf16", False), 8))
+    assert {"--use-precision-aware-optimizer", "--use-distributed-optimizer"} <= set(found) and found[
+        "--optimizer-offload-fraction"
+    ] == "1.0"

@@ -73,6 +73,7 @@ class ClusterLayout(TypedDict):
     recompute: str
     zero: int
     replicate: Annotated[int, "copies of what ZeRO shards (HSDP)"]
+    offload: Annotated[Sequence[str], "what lies in the host's memory"]
     label: str
     micro_batches: int
     step_s: float

@@ -14,6 +14,7 @@ from ironlaw.registry.loader import figure, folder, normal, read, require_texts,
 from ironlaw.registry.machine_names import aliases as machines
 
 WIRES = ("link", "bridge", "nic")
+SOURCED = ("start", "bus", "network_start", "sums", "host_memory", "host_bytes")
 NAMED = ("name", "device", "source", "date")
 
 
@@ -81,10 +82,12 @@ def load(path: Path) -> Box:
     sums = _figure(path, data, "sums", "B/s")
     if sums and (link is None or sums > link.per_direction):
         raise BadRegistry(f"{path.name}: [sums] needs a link rated for as much; add one, or leave [sums] out")
+    if ("host_memory" in data) != ("host_bytes" in data):
+        raise BadRegistry(f"{path.name}: [host_memory] and [host_bytes] go together; give how fast the host's memory is, and how large")
     return Box(
         path.stem, data["name"], device, devices, group, link, wires["bridge"], wires["nic"],
         _count(path, data, "nics", 0), _figure(path, data, "start", "s"), bus, _figure(path, data, "network_start", "s"), sums,
-        _sources(data),
+        _sources(data), _figure(path, data, "host_memory", "B/s"), _figure(path, data, "host_bytes", "B"),
     )  # fmt: skip
 
 
@@ -121,5 +124,5 @@ def fitted(name: str) -> dict[str, float]:
 
 
 def _sources(data: dict[str, Any]) -> tuple[str, ...]:
-    tables = [f"{key}: {data[key]['source']}, {data[key]['date']}" for key in ("start", "bus", "network_start", "sums") if key in data]
+    tables = [f"{key}: {data[key]['source']}, {data[key]['date']}" for key in SOURCED if key in data]
     return (f"{data['source']}, {data['date']}", *tables)

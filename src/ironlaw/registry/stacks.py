@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from ironlaw.engine.cluster.layouts import ON_HOST
 from ironlaw.engine.cluster.shapes import RECOMPUTE
 from ironlaw.engine.cluster.stacks import MODES, PARALLEL, Overlap, Pace, Stack
 from ironlaw.engine.cluster.working_memory import Working
@@ -78,7 +79,9 @@ def load(path: Path) -> Stack:
         Overlap(v["tensor"], v["context"], v["expert"], v["pipeline"], v["beside"]), v["asynchronous"], pad,
         bool(data.get("dropout", False)), v["spread"], mode, _some_of(file, data, "zero", (0, 1, 2, 3)),
         _some_of(file, data, "recompute", RECOMPUTE), _some_of(file, {"parallel": [], **data}, "parallel", PARALLEL),
-        bool(data.get("hsdp", False)), working, sources, starts,
+        bool(data.get("hsdp", False)), working,
+        _some_of(file, {"offload": [], **data}, "offload", ON_HOST),
+        _some_of(file, {"offload_zero": [], **data}, "offload_zero", (0, 1, 2, 3)), sources, starts,
     )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ PARTS = {
     "compute": "forward and backward", "recompute": "recomputed", "tensor": "tensor-parallel collectives",
     "context": "context-parallel collectives",
     "expert": "expert all-to-all", "pipeline": "sends between stages", "bubble": "pipeline bubble", "data": "exposed gradient exchange",
-    "update": "optimiser, and what the stack adds",
+    "update": "optimiser, and what the stack adds", "offload": "update on the host, and copies that are waited for",
 }  # fmt: skip
 BESIDE = 48  # columns that a layout's figures take
 KEPT = {"nccl": "NCCL's buffers", "workspaces": "workspaces", "fragmentation": "what an allocator can't use"}
@@ -22,6 +22,7 @@ STARTS = {
     "torchtitan.train": "torchtitan's options, over your CONFIG.toml",
     "pretrain_gpt.py": "Megatron-LM's options, beside yours for data",
 }
+AWAY = {"optimiser": "optimiser state", "gradients": "gradients", "weights": "weights"}
 HELD = {"optimiser": "optimiser state"}  # parts of a device's memory whose names need a word more
 BASES = {
     "calibrated": "operators measured on this device", "transferred": "operators estimated from measurements of other devices",
@@ -51,6 +52,7 @@ def report(result: Mapping[str, Any], notes: bool = False) -> None:
         draw.say(f"{many:,} layouts divide the model and fit; these are the fastest {len(rows)}.", draw.DIM)
     draw.say("v: model chunks per pipeline stage (interleaving); micro: sequences per microbatch.", draw.DIM)
     _parts(best, result["reserved_bytes"])
+    _host(best)
     _traffic(result["traffic"])
     _outlook(result, best, notes)
     whose = next((words for script, words in STARTS.items() if script in result["command"]), "your script")
@@ -82,6 +84,17 @@ def _parts(best: Mapping[str, Any], reserved: Mapping[str, float]) -> None:
     free = f"Left free: {kept}." if kept else "Nothing is left free."
     held = ", ".join(f"{show(size, 'B')} of {HELD.get(name, name)}" for name, size in best["memory"].items())
     draw.say(f"The fullest device holds {held}. {free}", draw.DIM)
+
+
+def _host(best: Mapping[str, Any]) -> None:
+    if not best["offload"]:
+        return
+    held = [AWAY[part] for part in best["offload"]]
+    what = " and ".join(filter(None, (", ".join(held[:-1]), held[-1])))
+    draw.say(
+        f"offload: {what} in the host's memory. No published run was compared with this; the pace of the update there is one report's.",
+        draw.DIM,
+    )
 
 
 def _traffic(traffic: Sequence[Mapping[str, Any]]) -> None:

@@ -61,13 +61,16 @@ def updated_parameters(shape: Shape, layout: Layout, stage: int) -> Number:
 
 
 def static_bytes(parameters: Number, layout: Layout, experts: Number = 0.0) -> Parts:
-    """What parameters take on a device, experts among them: ZeRO splits the optimiser (1), gradients (2) and weights (3) over replicas."""
+    """What parameters take on a device, experts among them: ZeRO splits the optimiser (1), gradients (2) and weights (3) over replicas.
+    What lies in the host's memory is not there."""
 
     def share(size: float, stage: int) -> Number:
         over = layout.sharing if layout.zero >= stage else 1
         return size * ((parameters - experts) / over + experts / max(1, over // layout.expert))
 
-    return Parts(share(WEIGHT, 3), share(layout.gradient_bytes, 2), share(STATE, 1), 0.0)
+    here = Parts(share(WEIGHT, 3), share(layout.gradient_bytes, 2), share(STATE, 1), 0.0)
+    away = set(layout.offload) - (set() if layout.zero == 3 else {"weights"})  # gathered weights stay until the step ends
+    return replace(here, **dict.fromkeys(away, 0.0))
 
 
 def layer_activations(shape: Shape, layout: Layout, seq: Number) -> Number:

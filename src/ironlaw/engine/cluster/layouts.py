@@ -13,6 +13,7 @@ from ironlaw.engine.cluster.shapes import RECOMPUTE, Shape
 from ironlaw.engine.decoders.parts import sharded
 from ironlaw.errors import BadValue, unknown
 
+ON_HOST = ("optimiser", "gradients", "weights")  # what the host's memory can hold in place of the device's
 MICRO = [1, 2, 4, 8, 16, 32, 64]  # sequences of a microbatch that a search tries
 
 
@@ -32,6 +33,7 @@ class Layout:
     zero: int = 1
     gradient_bytes: float = 4.0  # gradients are summed up in FP32; 2: in the weights' format
     replicate: int = 1  # copies of what ZeRO shards: each group of replicas / replicate devices holds one (HSDP)
+    offload: tuple[str, ...] = ()  # of ON_HOST
 
     def __post_init__(self) -> None:
         for name in ("tensor", "pipeline", "context", "data", "expert", "virtual", "micro", "replicate"):
@@ -39,6 +41,10 @@ class Layout:
                 raise BadValue(f"{name} is {getattr(self, name)!r}; give a whole number of at least 1", name)
         if self.recompute not in RECOMPUTE:
             raise unknown("recomputation", self.recompute, RECOMPUTE, field="recompute")
+        if any(part not in ON_HOST for part in self.offload):
+            raise unknown(
+                "part of a step that the host can hold", next(p for p in self.offload if p not in ON_HOST), ON_HOST, field="offload"
+            )
         if self.zero not in range(4):
             raise BadValue(f"{self.zero!r} is not a valid ZeRO stage; give 0, 1, 2 or 3", "zero")
 
@@ -59,7 +65,12 @@ class Layout:
     def __str__(self) -> str:
         parts = (("TP", self.tensor), ("CP", self.context), ("PP", self.pipeline), ("DP", self.data), ("EP", self.expert))
         text = " · ".join(f"{name} {size}" for name, size in parts if size > 1 or name in ("TP", "PP", "DP"))
-        return text + (f" · ZeRO-{self.zero}" if self.zero > 1 else "") + (f" in {self.sharing}" if self.replicate > 1 else "")
+        return (
+            text
+            + (f" · ZeRO-{self.zero}" if self.zero > 1 else "")
+            + (f" in {self.sharing}" if self.replicate > 1 else "")
+            + (" · offload" if self.offload else "")
+        )
 
 
 def stage_layers(shape: Shape, layout: Layout) -> tuple[int, ...]:
@@ -103,6 +114,11 @@ def check(shape: Shape, layout: Layout, batch: int, seq: int) -> None:
             raise BadValue(f"{shape.name}: {count:,} {what} do not divide by {by}; {name} parallelism has to divide them", name)
     for block, _ in shape.blocks.kinds if shape.blocks else ():
         sharded(block, layout.tensor, shape.name)
+    if "weights" in layout.offload and (layout.zero < 2 or layout.sharing == 1):
+        raise BadValue(
+            f"only shards of gradients and weights can lie in the host's memory, and {layout} has none; give ZeRO-2 or ZeRO-3 over at least"
+            " two replicas", "offload",
+        )  # fmt: skip
     count = micro_batches(layout, batch)
     if layout.virtual > 1 and (layout.pipeline == 1 or count % layout.pipeline):
         raise BadValue(
@@ -117,8 +133,9 @@ def divisors(n: int) -> list[int]:
 
 def layouts(shape: Shape, devices: int, batch: int, seq: int, per_box: int, **choices: tuple[object, ...]) -> Iterator[Layout]:
     """Every layout of so many devices that divides; tensor parallelism stays inside a box. `choices` narrows a field: micro=(1, 2).
-    The format of gradients and sequence parallelism are not searched: `choices` has one of each, or they are as a layout has them."""
-    fixed: dict[str, Any] = {name: choices[name][0] for name in ("sequence_parallel", "gradient_bytes") if name in choices}
+    The format of gradients, sequence parallelism and what the host holds are not searched: `choices` has one of each, or they are as a
+    layout has them."""
+    fixed: dict[str, Any] = {name: choices[name][0] for name in ("sequence_parallel", "gradient_bytes", "offload") if name in choices}
 
     def allowed(name: str, values: list[int]) -> list[int]:
         return [value for value in values if name not in choices or value in choices[name]]

@@ -48,6 +48,8 @@ class Box:
     network_start: float = 0.0  # seconds before the first byte of a collective between boxes
     sums: float = 0.0  # bytes/s of a link while its switch adds up what devices send; 0: the switch only forwards
     sources: tuple[str, ...] = ()
+    host_memory: float = 0.0  # bytes/s of its processors' memory, as rated; 0: not known
+    host_bytes: float = 0.0  # that this memory holds
 
     def __repr__(self) -> str:
         return f"<Box {self.slug}: {self.devices} × {self.device}>"

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from ironlaw.engine.cluster.footprint import Parts, memory
 from ironlaw.engine.cluster.layouts import Layout, layouts, micro_batches
 from ironlaw.engine.cluster.links import Box
+from ironlaw.engine.cluster.offloads import Host, host_bytes
 from ironlaw.engine.cluster.shapes import Shape
 from ironlaw.engine.cluster.stacks import SEEN, Overlap
 from ironlaw.engine.cluster.steps import Compute, Speed, StepTime, speed, step_time
@@ -30,6 +31,7 @@ class Job:
     overlap: bool = True
     seen: Overlap = SEEN
     working: Working | None = None  # what comes and goes in a step takes room, too
+    host: Host | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,7 @@ Predictor = Callable[[Layout], Compute]
 def judge(job: Job, layout: Layout, compute: Predictor) -> Candidate:
     """One layout's step, memory and traffic; what does not divide is refused."""
     count = micro_batches(layout, job.batch)
-    time = step_time(job.shape, layout, job.box, job.batch, job.seq, compute(layout), job.overlap, job.seen)
+    time = step_time(job.shape, layout, job.box, job.batch, job.seq, compute(layout), job.overlap, job.seen, job.host)
     sent = traffic(job.shape, layout, job.seq, count, job.box.devices)
     held = held_bytes(job, layout)
     return Candidate(layout, time, held, speed(job.shape, layout, job.batch, job.seq, time.total, job.peak), count, sent)
@@ -62,12 +64,18 @@ def held_bytes(job: Job, layout: Layout) -> Parts:
     return replace(kept, activations=kept.activations + job.working.bytes(job.shape, layout, job.seq))
 
 
+def fits(job: Job, layout: Layout) -> bool:
+    """Whether the fullest device holds it, and its host what is left there."""
+    there = host_bytes(job.shape, layout) <= job.host.holds if job.host and layout.offload else not layout.offload
+    return bool(there and held_bytes(job, layout).total <= job.capacity)
+
+
 def rank(job: Job, devices: int, compute: Predictor, **choices: tuple[object, ...]) -> list[Candidate]:
     """Layouts that divide and fit, the fastest first."""
     candidates = list(layouts(job.shape, devices, job.batch, job.seq, job.box.devices, **choices))
     if not candidates:
         raise BadValue(_indivisible(job, devices), "devices")
-    fitting = [one for one in candidates if held_bytes(job, one).total <= job.capacity]
+    fitting = [one for one in candidates if fits(job, one)]
     if not fitting:
         raise BadValue(_too_large(job, devices, candidates), "devices")
     held = set(fitting)  # ZeRO-2 sends more than ZeRO-1 and saves nothing that is needed where that fits

@@ -64,6 +64,8 @@ class Stack:
     parallel: tuple[str, ...] = ("tensor", "pipeline", "context", "expert")  # beside data parallelism
     hsdp: bool = False
     working: Working = KEPT
+    offload: tuple[str, ...] = ()  # what its option to use the host's memory keeps there
+    offload_zeros: tuple[int, ...] = ()  # ZeRO stages with which that works
     sources: tuple[str, ...] = ()
     starts: str = ""  # the stack whose options start it
 
@@ -80,15 +82,24 @@ class Stack:
                 return name, " and ".join((*self.parallel, "data")) + " parallelism" + ("" if self.parallel else " alone")
         if layout.replicas > 1 and layout.zero not in self.zeros:
             return "zero", "ZeRO " + " or ".join(map(str, sorted(self.zeros)))
+        if layout.offload and layout.offload != self.offload:
+            return (
+                "offload",
+                "no option for that part of a step in the host's memory" if self.offload else "no option for the host's memory",
+            )
+        if layout.offload and layout.zero not in self.offload_zeros:
+            return "offload", "the host's memory for ZeRO " + " or ".join(map(str, sorted(self.offload_zeros))) + " only"
         if layout.recompute not in self.recomputes:
             return "recompute", " or ".join(self.recomputes)
         return ("replicate", "one copy of its shards") if layout.replicate > 1 and not self.hsdp else None
 
-    def choices(self) -> dict[str, tuple[object, ...]]:
+    def choices(self, offload: bool = False) -> dict[str, tuple[object, ...]]:
         """What a search over layouts tries."""
         without: dict[str, tuple[object, ...]] = {name: (1,) for name in PARALLEL if name not in self.parallel}
         copies: dict[str, tuple[object, ...]] = {"replicate": (True,)} if self.hsdp else {}
-        return {**without, **copies, "zero": self.zeros, "recompute": tuple(one for one in self.recomputes if one != "layers")}
+        away: dict[str, tuple[object, ...]] = {"offload": (self.offload,)} if offload else {}
+        zeros = self.offload_zeros if offload else self.zeros
+        return {**without, **copies, **away, "zero": zeros, "recompute": tuple(one for one in self.recomputes if one != "layers")}
 
     def usual_zero(self, pipeline: int) -> int:
         """The stage of a layout that does not say it; the third would gather a pipeline's stage again for each microbatch."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields
 from ironlaw.engine.cluster.layouts import Layout, check, micro_batches, stage_layers
 from ironlaw.engine.cluster.library import pace
 from ironlaw.engine.cluster.links import Box
+from ironlaw.engine.cluster.offloads import Host, waited
 from ironlaw.engine.cluster.overlaps import call_seconds, exposed
 from ironlaw.engine.cluster.shapes import Shape, hfu, mfu
 from ironlaw.engine.cluster.stacks import SEEN, Overlap
@@ -43,6 +44,7 @@ class StepTime:
     bubble: float
     data: float
     update: float
+    offload: float = 0.0  # copies to and from the host, and the update there
 
     @property
     def total(self) -> float:
@@ -54,9 +56,11 @@ class StepTime:
 
 
 def step_time(
-    shape: Shape, layout: Layout, box: Box, batch: int, seq: int, compute: Compute, overlap: bool = True, seen: Overlap = SEEN
+    shape: Shape, layout: Layout, box: Box, batch: int, seq: int, compute: Compute, overlap: bool = True, seen: Overlap = SEEN,
+    host: Host | None = None,
 ) -> StepTime:  # fmt: skip
-    """`overlap`: gradients are summed up and weights gathered beside the passes. `seen`: what a stack leaves to see of the rest."""
+    """`overlap`: gradients are summed up and weights gathered beside the passes. `seen`: what a stack leaves to see of the rest. `host`:
+    what holds a layout's offloaded parts."""
     check(shape, layout, batch, seq)
     count, layers = micro_batches(layout, batch), stage_layers(shape, layout)
     groups = calls(shape, layout, seq, count, box.devices)
@@ -68,9 +72,10 @@ def step_time(
     slot = once + again + (sum(spent.values()) + hops) / count
     ahead, back = most * compute.forward, most * (compute.backward + compute.again)
     data = exposed(box, groups.get("data", ()), ahead, back, overlap, seen.beside)
+    moved = waited(shape, layout, count, host, ahead, back) if host and layout.offload else 0.0
     return StepTime(
         count * (once + head), count * again, spent["tensor"], spent["context"], spent["expert"], hops,
-        (layout.pipeline - 1) / layout.virtual * slot, data, compute.update,
+        (layout.pipeline - 1) / layout.virtual * slot, data, compute.update, moved,
     )  # fmt: skip
 
 

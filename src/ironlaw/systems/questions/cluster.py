@@ -27,6 +27,7 @@ from ironlaw.systems.question import Question, Table
 from ironlaw.systems.questions.training_readers import KEYS, read_layout, read_stack, read_tokens
 from ironlaw.systems.registry_names import known_prices, read_format, read_prices
 from ironlaw.systems.training.commands import command
+from ironlaw.systems.training.host_memory import host_of, offloading
 from ironlaw.systems.training.reserves import FILLED, reserves
 from ironlaw.systems.training.shard_times import BUSY
 from ironlaw.systems.training.stack_steps import Way, able, stack_compute, way_of
@@ -74,6 +75,7 @@ class Cluster(Question):
     )  # fmt: skip
     mode: str | None = among(MODES, None, metavar="MODE", about="eager or compiled (default: compiled, but eager for megatron)")
     async_tp: bool = switch(False, about="asynchronous tensor parallelism: products in pieces beside their collectives (torchtitan)")
+    offload: bool = switch(False, about="keep in the host's memory what the stack can: optimiser state, and with FSDP all shards")
     memory: float = share(
         FILLED, above=True, metavar="SHARE",
         about="share of a device's memory to fill (default 0.92); NCCL, workspaces and fragmentation get the rest",
@@ -116,6 +118,7 @@ class Cluster(Question):
         return Job(
             shape, at, self.batch_tokens // seq, seq, self.memory * float(self.chip.usable), float(self.chip.peak(self.dtype)),
             seen=self.way.stack.hides(self.async_tp), working=self.way.stack.working,
+            host=offloading(self.way.stack, at, self.chip, self.devices) if self.offload else host_of(at, self.chip, self.devices),
         )  # fmt: skip
 
     @cached_property
@@ -127,7 +130,7 @@ class Cluster(Question):
             return stack_compute(shape, layout, job.seq, at.device, self.way)
 
         known = known_prices([chip], self.price or {})
-        ranked = [_given(self, job, predictor)] if self.layout else rank(job, self.devices, predictor, **self.way.stack.choices())
+        ranked = [_given(self, job, predictor)] if self.layout else _searched(self, job, predictor)
         best = ranked[0]
         failures, spread = _failures(self, shape, best), spread_on(self.way.stack, chip.slug)
         return {
@@ -170,6 +173,23 @@ class Cluster(Question):
         return Table(title, ("layout", "step", "MFU", "memory", ""), rows)
 
 
+def _searched(asked: Cluster, job: Job, compute: Predictor) -> list[Candidate]:
+    """Layouts that fit; with the host's memory where that was asked for, or where nothing fits without."""
+    own = asked.way.stack
+    if asked.offload:
+        return rank(job, asked.devices, compute, **own.choices(offload=True))
+    try:
+        return rank(job, asked.devices, compute, **own.choices())
+    except BadValue:
+        if not (own.offload and job.host):
+            raise
+        try:
+            return rank(job, asked.devices, compute, **own.choices(offload=True))
+        except BadValue:
+            pass
+        raise
+
+
 def _given(asked: Cluster, job: Job, compute: Predictor) -> Candidate:
     """The layout that was asked for, whatever its memory; replicas take the devices that are left."""
     one = Layout(**(asked.layout or {}))
@@ -182,6 +202,8 @@ def _given(asked: Cluster, job: Job, compute: Predictor) -> Candidate:
     own = asked.way.stack
     if "zero" not in (asked.layout or {}):
         one = replace(one, zero=own.usual_zero(one.pipeline))
+    if asked.offload:
+        one = replace(one, offload=own.offload)
     able(own, one)
     check(job.shape, one, job.batch, job.seq)
     return judge(job, one, compute)
@@ -192,7 +214,7 @@ def _row(one: Candidate, job: Job, spread: float) -> ClusterLayout:
     return {
         "tensor": layout.tensor, "pipeline": layout.pipeline, "context": layout.context, "data": layout.data, "expert": layout.expert,
         "virtual": layout.virtual, "micro": layout.micro, "recompute": layout.recompute, "zero": layout.zero,
-        "replicate": layout.replicate, "label": str(layout), "micro_batches": one.micro_batches,
+        "replicate": layout.replicate, "offload": list(layout.offload), "label": str(layout), "micro_batches": one.micro_batches,
         "step_s": one.time.total, "step_range_s": range_s, "mfu_range": (one.speed.mfu / spread, one.speed.mfu * spread),
         "parts_s": one.time.parts, "tokens_per_s": one.speed.tokens_per_s, "mfu": one.speed.mfu, "hfu": one.speed.hfu,
         "memory_bytes": one.memory.total, "fits": one.memory.total <= job.capacity,
@@ -245,7 +267,7 @@ def _doubling(asked: Cluster, job: Job, best: Candidate, compute: Predictor) -> 
         if asked.layout:
             more = judge(job, replace(best.layout, data=2 * best.layout.data), compute)
         else:
-            more = rank(job, 2 * asked.devices, compute, **asked.way.stack.choices())[0]
+            more = rank(job, 2 * asked.devices, compute, **asked.way.stack.choices(offload=bool(best.layout.offload)))[0]
     except IronlawError:
         return None
     return {

@@ -19,6 +19,7 @@ from ironlaw.registry.stacks import stack, stacks
 from ironlaw.systems.fields import among, one_of, share, switch, whole
 from ironlaw.systems.question import Question, result
 from ironlaw.systems.registry_names import number_format
+from ironlaw.systems.training.host_memory import offloading
 from ironlaw.systems.training.reserves import FILLED
 from ironlaw.systems.training.shard_times import BUSY
 from ironlaw.systems.training.stack_steps import Way, able, stack_compute, way_of
@@ -48,6 +49,7 @@ class TrainingLayout(Question):
     stack: str = one_of(stacks, "megatron", find=lambda name: stack(name).slug, about="what trains, with its own time and overlap")
     mode: str | None = among(MODES, None, about="eager or compiled (default: the stack's usual one)")
     async_tp: bool = switch(False, about="asynchronous tensor parallelism")
+    offload: bool = switch(False, about="keep in the host's memory what the stack can")
     memory: float = share(FILLED, above=True, about="share of a device's memory to fill")
     dtype: str = number_format("number format of products", "bf16")
 
@@ -70,6 +72,7 @@ class TrainingLayout(Question):
         return Layout(
             self.tensor, self.pipeline, self.context, self.devices // inner, self.expert, self.virtual, self.micro, self.recompute,
             zero=self.way.stack.usual_zero(self.pipeline) if self.zero is None else self.zero, replicate=self.replicate,
+            offload=self.way.stack.offload if self.offload else (),
         )  # fmt: skip
 
     @cached_property
@@ -80,7 +83,8 @@ class TrainingLayout(Question):
         capacity, peak = self.memory * float(self.chip.usable), float(self.chip.peak(self.dtype))
         own = self.way.stack
         seen = own.hides(self.async_tp)
-        return Job(shape, box(self.box), self.batch, self.seq, capacity, peak, seen=seen, working=own.working)
+        host = offloading(own, box(self.box), self.chip, self.devices) if self.offload else None
+        return Job(shape, box(self.box), self.batch, self.seq, capacity, peak, seen=seen, working=own.working, host=host)
 
     @cached_property
     def candidate(self) -> Candidate:

@@ -15,6 +15,7 @@ AGAIN = {
     "none": "", "selective": "--recompute-granularity selective",
     "full": "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1",
 }  # fmt: skip
+OFFLOAD = "--optimizer-cpu-offload --optimizer-offload-fraction 1.0 --use-precision-aware-optimizer --overlap-cpu-optimizer-d2h-h2d"
 
 
 def command(shape: Shape, layout: Layout, batch: int, seq: int, way: Way, per_box: int) -> str:
@@ -44,6 +45,7 @@ def torchtitan(shape: Shape, layout: Layout, batch: int, seq: int, way: Way) -> 
         f"{at}pipeline_parallel_schedule {'Interleaved1F1B' if layout.virtual > 1 else '1F1B'}"
         f" {at}pipeline_parallel_microbatch_size {layout.micro}"
         f" {at}pipeline_parallel_layers_per_stage {-(-shape.layers // pieces)}" if layout.pipeline > 1 else "",
+        "--training.enable_cpu_offload" if layout.offload else "",
         CHECKPOINTS[layout.recompute], "--training.compile" if way.mode == "compiled" else "",
         "--model.converters float8" if way.products == "fp8" else "",
     )  # fmt: skip
@@ -68,6 +70,7 @@ def megatron(shape: Shape, layout: Layout, batch: int, seq: int, way: Way) -> tu
         "--account-for-embedding-in-pipeline-split --account-for-loss-in-pipeline-split" if shape.layers % pieces else "",
         _counted("--context-parallel-size", layout.context), _counted("--expert-model-parallel-size", layout.expert),
         (whole if layout.zero == 3 else sharded) if layout.replicas > 1 and layout.zero else "", AGAIN[layout.recompute],
+        OFFLOAD if layout.offload else "", "--use-distributed-optimizer" if layout.offload and layout.replicas == 1 else "",
         "--fp8-format hybrid --transformer-impl transformer_engine" if way.products == "fp8" else "",
     )  # fmt: skip
 

@@ -47,10 +47,10 @@ def able(own: Stack, layout: Layout) -> None:
 
 
 def stack_compute(shape: Shape, layout: Layout, seq: int, machine: str, way: Way, dtype: str = "bf16") -> Compute:
-    """What one device computes, at the stack's pace."""
+    """What one device computes, at the stack's pace; an update on the host is none of it."""
     trained = way.stack.trains(shape, layout.tensor)
     own = compute(trained, layout, seq, machine, dtype, products=way.products, pace=way.stack.in_mode(way.mode))
-    return replace(own, update=own.update + way.stack.step)
+    return replace(own, update=(0.0 if layout.offload else own.update) + way.stack.step)
 
 
 def stack_step(shape: Shape, layout: Layout, at: Box, batch: int, seq: int, way: Way, dtype: str = "bf16") -> StepTime:
