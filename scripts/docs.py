@@ -47,12 +47,12 @@ Figures are computed from the registry; their sources are on the labs' page `/gl
 
 TRANSFER = """# Machines that nobody measured
 
-<!-- Written by `scripts/docs.py` from `src/ironlaw/registry/transfer/constants.json`; run `benchmarks/transfer.py`, then it. -->
+<!-- Written by `scripts/docs.py` from `src/ironlaw/registry/transfer/constants.json`; run `benchmarks/transfer.py`, then that script. -->
 
 These tables say how far off a prediction is on a machine that nobody measured. Each machine was left out in turn: constants were fitted to
-the rows of the others, and its own rows were then predicted. *Two figures* is the same when the machine's own bandwidth and rate of matrix
-products are known, as from `ironlaw measure --short` (– where they do not help). *Fitted* includes its rows in the fit. Errors are means of
-|predicted / measured − 1| over single kernels, not whole models. [The physics](physics.md) describes each law.
+the rows of the others, and its own rows were then predicted. *Two figures* is the same test when the machine's own bandwidth and rate of
+matrix products are known, for example from `ironlaw measure --short` (– where they do not help). *Fitted* includes its rows in the fit.
+Errors are means of |predicted / measured − 1| over single kernels, not whole models. [The physics](physics.md) describes each law.
 """
 
 LABS = """# The labs
@@ -70,7 +70,8 @@ ERRATA = """## Claims of the drafts
 
 <!-- Written by `scripts/docs.py` from the claims whose source is a draft (`src/ironlaw/claims/`); change those, then run it again. -->
 
-What the drafts of the labs said and the labs no longer show, with what is computed or measured today. `ironlaw claims ID` says why.
+The drafts of the labs said these things, and the labs no longer do. Beside each is what is computed or measured today.
+`ironlaw claims ID` says why.
 
 | written | claimed | today | verdict | |
 |---|---|---|---|---|

@@ -16,9 +16,10 @@ must cover, and `ironlaw coverage` prints how much of their time lies near somet
 
 A model *does not build* if its default configuration raises an error. It *refuses the call* if it rejects every input that the rules make,
 in FP16, BF16 and FP32, and plain PyTorch on a CPU rejects the usual one too; such models do not count in the share captured. A refusal is
-*not checked* if plain PyTorch was not tried, because the run is an earlier one or the model is too large; the share is given without
-these, and then with each of them as a failure. If plain PyTorch accepts the call, a failure counts as *not captured*. The tables leave out
-runs that have not been made yet, and what failed in an earlier run stays a failure until it is run again.
+*not checked* if plain PyTorch was not tried, because the run is an earlier one or the model is too large. Where there are any, the share
+captured is given twice, first without them and then with each of them as a failure. If plain PyTorch accepts the call, a failure counts as
+*not captured*. The tables leave out runs that have not been made yet. A model that failed in an earlier run stays a failure until it is run
+again.
 
 `benchmarks/corpus/collect.py` writes this page from the results of `benchmarks/corpus/capture.py`.
 """

@@ -48,7 +48,7 @@ EXAMPLE = "the head of ironlaw/classroom/assigned_questions.py and docs/class.md
 
 @dataclass(frozen=True)
 class Questions:
-    """The lab's name in the ledger, its two files, and how many questions there are: an act each."""
+    """The lab's name in the ledger, its two files, and how many questions there are, one act for each."""
 
     slug: str
     sheet: str
@@ -156,7 +156,7 @@ def _text(text: Any, what: str) -> None:
 
 
 def _shown(text: str, what: str) -> None:
-    """As learners will see it: every formula can be read, and nothing is there that no page of ours shows."""
+    """Checks the text as learners will see it: every formula must be readable, and no markup may be in it that our pages don't show."""
     try:
         prose.html(SLOT.sub("1", text))
     except IronlawError as error:

@@ -57,7 +57,7 @@ class Following:
             self.stopped.wait(max(EVERY_S, REST * (self.clock() - begun)))
 
     def look(self) -> None:
-        """Whatever a learner has put there, the page goes on."""
+        """Looks once. Whatever a learner has put there, the page goes on."""
         try:
             changed, fault = self.source.look(), ""
         except IronlawError as error:

@@ -102,7 +102,7 @@ def _figures(item: Item, given: Sequence[Given]) -> ItemFigures:
 
 
 def _few(chosen: dict[str, int], item: Item) -> dict[str, int]:
-    """The question's own options, and those that it does not have: the most frequent, then all others as one."""
+    """The question's own options, then answers that are none of them: the most frequent ones, and all the others together."""
     unknown = sorted((choice for choice in chosen if choice not in item.choices), key=lambda choice: (-chosen[choice], choice))
     listed = {choice: chosen[choice] for choice in (*item.choices, *unknown[:MOST_UNKNOWN])}
     rest = sum(chosen[choice] for choice in unknown[MOST_UNKNOWN:])
@@ -110,6 +110,6 @@ def _few(chosen: dict[str, int], item: Item) -> dict[str, int]:
 
 
 def separation(given: Sequence[Given]) -> tuple[list[bool], list[float]]:
-    """Who was right here, and each one's share of right answers to the other questions: this one may not vouch for itself."""
+    """Who was right here, beside each one's share of right answers to the *other* questions, so that this one can't vouch for itself."""
     counted = [(answer.correct, answered, correct) for answer, (answered, correct) in given if answered > FEWEST_OTHERS]
     return [own for own, _, _ in counted], [(correct - own) / (answered - 1) for own, answered, correct in counted]

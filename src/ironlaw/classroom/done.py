@@ -21,7 +21,7 @@ class Standing:
 
     @property
     def done(self) -> int:
-        """Acts in time."""
+        """How many acts were done in time."""
         return len(self.times) - len(self.late)
 
     @property

@@ -61,7 +61,7 @@ class HandIn:
         return bool(self.head)
 
     def holds(self, other: HandIn) -> bool:
-        """Whether it goes on from where the other one ends, or is the same."""
+        """Whether this ledger is the other one, or continues from where the other one ends."""
         return not other.trail or other.trail[-DIGEST:] in set(parts(self.trail))
 
 
@@ -109,7 +109,7 @@ def read(path: Path, file: str, idle_s: float, known: frozenset[Name] | None = N
 
 
 def _itself(path: str, flags: int) -> int:
-    """Not what a link leads to that was put there meanwhile, nor a pipe that never ends."""
+    """Opens the file itself, and neither what a link leads to that was put there meanwhile, nor a pipe that never ends."""
     return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
 
 

@@ -1,6 +1,6 @@
 """The ledgers of a hub while its learners work: a schema of PostgreSQL for each (ironlaw.ledger.hub_ledger).
 
-Each look asks how much was written to each schema, and reads those to which something was.
+Each look asks how much was written to each schema, and reads those that have grown.
 """
 
 from __future__ import annotations

@@ -123,7 +123,7 @@ def step_of(event: Event) -> str:
 
 
 def _times(events: Sequence[Event], idle_s: float) -> tuple[dict[Step, float], dict[str, float], int]:
-    """Time between events belongs to the lab of the later one. A step has what came together since the lab's step before it."""
+    """Time between events belongs to the lab of the later one. A step gets all the time of its lab since the step before it."""
     steps: dict[Step, float] = {}
     active: dict[str, float] = {}
     since: dict[str, float] = {}  # lab -> seconds since its last step; not a number once a gap was too long

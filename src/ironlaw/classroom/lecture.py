@@ -49,7 +49,7 @@ class Stop:
 
 @dataclass(frozen=True)
 class Next:
-    """The reveal that convinced fewest, the belief most alive, and the first lab that most have not finished: so many have."""
+    """The reveal that convinced fewest, the belief that most still hold, and the first lab that most have not finished (`done` have)."""
 
     reveal: Reveal | None
     belief: Belief | None
@@ -58,7 +58,7 @@ class Next:
 
 
 def enough(figures: ClassFigures) -> int:
-    """Answers that a figure has to rest on: in a small class, all of them."""
+    """How many answers a figure must rest on. In a small class it is all of them."""
     return min(SMALL, len(figures.learners))
 
 
@@ -97,7 +97,7 @@ def reveals(figures: ClassFigures) -> list[Reveal]:
 
 
 def stops(figures: ClassFigures) -> list[Stop]:
-    """Where most are first."""
+    """The stops, those with most learners first."""
     waiting: dict[tuple[str, str], list[Learner]] = {}
     for one in figures.learners:
         for slug, lab in figures.sheets.items():

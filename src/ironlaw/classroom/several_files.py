@@ -14,10 +14,10 @@ CONTRADICTS = (
 
 
 def one_each(ledgers: Iterable[HandIn]) -> tuple[list[HandIn], list[Refusal]]:
-    """One file for each learner: of several the longest counts, among equally long ones the newest; one with a chain before one without.
+    """One file for each learner. A file with a chain goes before one without, then the longest counts, and of equally long ones the newest.
 
-    A later file must hold what the earlier one ended with. An id can be read in every certificate, so where two files contradict each other
-    the longer is not the true one for that, and neither counts.
+    A later file must hold what the earlier one ended with. Where two files contradict each other, neither counts: anybody can read a
+    learner's id in a certificate, so being the longer one doesn't make a file the true one.
     """
     by_learner: dict[str, list[HandIn]] = {}
     for ledger in ledgers:
@@ -38,7 +38,7 @@ def one_each(ledgers: Iterable[HandIn]) -> tuple[list[HandIn], list[Refusal]]:
 
 
 def contradicts(best: HandIn, other: HandIn) -> bool:
-    """A file without a chain never stands against one that has it."""
+    """Whether they contradict each other. A file without a chain never counts against one that has it."""
     if other.verified:
         return not best.holds(other)
     return not best.verified and bool(set(parts(other.ids)) - set(parts(best.ids)))

@@ -70,7 +70,7 @@ class LabSheet:
 
     @cached_property
     def asked_for(self) -> frozenset[tuple[str, str]]:
-        """The same, as answers are looked up: with the lab."""
+        """The same questions, each with its lab, which is how answers are looked up."""
         return frozenset((self.slug, name) for name in self.required)
 
 

@@ -169,7 +169,7 @@ class Predict:
 
 
 def failed(request: Request, error: Exception) -> Response:
-    """A fault of ours. It is in the terminal too; the page says how to get at one's data all the same."""
+    """The page for a fault of ours. The terminal names it too, and the page says how learners can still get at their data."""
     reason = f"{type(error).__name__} at {request.url.path}: this is a bug in ironlaw, and what you committed is kept. Please report it."
     response = pages.problem("Something failed", "", reason, 500)
     response.headers.update({name.decode(): value.decode() for name, value in SECURITY})

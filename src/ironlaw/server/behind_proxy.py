@@ -27,7 +27,7 @@ OPEN_IT = "open the labs from JupyterLab's launcher"
 
 @dataclass(frozen=True)
 class Proxy:
-    """What we know of the one in front of us: its secret, and the path under which browsers reach us there."""
+    """What we know of the proxy in front of us: its secret, and the path under which browsers reach us through it."""
 
     secret: str
     base: str = ""

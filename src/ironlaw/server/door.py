@@ -68,7 +68,7 @@ class Door:
         return response
 
     def page(self, scope: Any, foreign: bool = False, wrong: bool = False) -> Response:
-        """What a visitor without the cookie sees. One who came by a link of another page may well have it: the link here brings it."""
+        """What a visitor without the cookie sees. Whoever followed a link on another site may well have it, and the link here sends it."""
         place = clean(scope, ()) if PAGE.fullmatch(scope["path"]) else "/"
         if foreign:
             body = f'<p>A link on another page led here. If you followed it yourself, <a href="{escape(place)}">open it</a>.</p>'

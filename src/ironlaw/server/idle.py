@@ -23,7 +23,7 @@ ASLEEP = '{"asleep":true}'  # a page stops asking, and comes back when somebody 
 
 
 def idle_seconds() -> float:
-    """How long, as the environment says; 0: no end."""
+    """How long nobody has to have done anything, from the environment; 0 means that the server never ends by itself."""
     text = os.environ.get(VARIABLE, "").strip()
     try:
         minutes = float(text) if text else MINUTES
@@ -46,7 +46,7 @@ class Clock:
 
     @property
     def idle(self) -> float:
-        """Seconds; none while something is computed."""
+        """For how many seconds nobody has done anything; 0 while something is being computed."""
         if any(WORK.running.values()):
             self.touch()
         return time.monotonic() - self.last

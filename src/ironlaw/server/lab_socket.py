@@ -28,7 +28,7 @@ REFUSED = 4000  # the socket's code for a page that need not try again
 
 
 class Sockets:
-    """The pages that are open, of all labs: `most` at once."""
+    """The open pages of all labs; `most` may be open at once."""
 
     def __init__(self, most: int = PAGES) -> None:
         self.count, self.most = 0, most

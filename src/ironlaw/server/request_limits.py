@@ -26,7 +26,7 @@ SOCKET_MESSAGE = 2**20  # bytes of one WebSocket message
 
 
 class Patient(H11Protocol):
-    """uvicorn's HTTP/1.1, for a limited time and a limited number."""
+    """uvicorn's HTTP/1.1, with a limit on how long a connection may wait and on how many there are."""
 
     stall: asyncio.TimerHandle | None = None
 
@@ -89,7 +89,7 @@ WAITING: dict[Patient, asyncio.TimerHandle] = {}  # connections without a whole 
 
 
 def connections(pages: int) -> int:
-    """How many, for so many open pages."""
+    """How many connections we allow for so many open pages."""
     return PER_PAGE * pages + BESIDE
 
 
@@ -112,7 +112,7 @@ def allow_descriptors(pages: int) -> int:
 
 
 class TooLarge(Exception):
-    """More came than may."""
+    """The body is larger than it may be."""
 
 
 class Bodies:

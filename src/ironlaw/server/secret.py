@@ -66,7 +66,7 @@ def left_behind(port: int) -> str | None:
 
 
 async def keep_fresh(port: int, token: str | None) -> None:
-    """As long as the server runs, if its token may come back."""
+    """Touches the token's file as long as the server runs, if that token may be used again."""
     while left_behind(port) == token:
         with suppress(OSError, IronlawError):
             os.utime(home.folder() / FOLDER / f"{port}.token")
@@ -84,7 +84,7 @@ def redirect_file(port: int, address: str) -> Path:
 
 
 def forget(port: int) -> None:
-    """After a clean stop: nothing is left that lets anybody in."""
+    """Removes both files after a clean stop, so that nothing is left that lets anybody in."""
     for name in (f"{port}.token", f"{port}.html"):
         with suppress(OSError, IronlawError):
             (home.folder() / FOLDER / name).unlink(missing_ok=True)

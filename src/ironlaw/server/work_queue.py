@@ -43,7 +43,7 @@ class WorkQueue:
         return sum(map(len, self.waiting.values())) >= BUSY
 
     async def run(self, kind: int, work: Callable[..., Result], *arguments: Any) -> Result:
-        """What `work` returns, or its exception. One who no longer waits is not worked for."""
+        """What `work` returns, or its exception. If the caller no longer waits, nothing is computed."""
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[Result] = loop.create_future()
 
