@@ -153,7 +153,7 @@ def test_contributing_has_the_order_that_the_contract_enforces():
 
 # ---- paths in the docs
 
-PLACEHOLDER = re.compile(r"[<>{}*…$%~]|\bx\.toml|NAME|FILE|FOLDER|HOST|this_machine|(^|/)(my|model|net|report|trace|thesis|wheels)\b")
+PLACEHOLDER = re.compile(r"[<>{}*…$%~]|\bx\.toml|NAME|FILE|FOLDER|HOST|this_machine|(^|/)(my|ours|model|net|report|trace|thesis|wheels)\b")
 MADE = {"build", "dist", "public"}  # by make; not there in a fresh checkout
 TOP = {path.name for path in ROOT.iterdir()} - MADE | {path.name for path in (ROOT / "src" / "ironlaw").iterdir()} | {"ironlaw"}
 BASES = [ROOT, ROOT / "docs", ROOT / "src", ROOT / "src" / "ironlaw"]
