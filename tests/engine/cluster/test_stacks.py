@@ -122,6 +122,11 @@ def test_what_runs_again() -> None:
         assert [op.name for op in half] == ["qkv", "up" if shape is SMALL else "gate_up"]
     none, ops, layers, full = (layer_activations(SMALL, Layout(recompute=kind), 64) for kind in ("none", "ops", "layers", "full"))
     assert layers == (none + full) / 2 and ops == layers + 2.0 * 64 * SMALL.width
+    llama = decoder("llama3_8b")  # 2 bytes of the layer's input, of q, v, gate, down, and of what attention gives
+    by_hand = 2 * (4096 + 4096 + 1024 + 14336 + 4096 + 4096)
+    assert layer_activations(llama, Layout(recompute="ops"), 1) == by_hand
+    split = layer_activations(llama, Layout(8, recompute="ops"), 1)  # down is summed up after it is kept, so each rank has all of it
+    assert split == (by_hand - 2 * 4096) / 8 + 2 * 4096
     each = [token_flops(SMALL, 64, kind) for kind in ("none", "layers", "full")]
     assert each[1] - each[0] == pytest.approx((each[2] - each[0]) / 2)
 
@@ -172,15 +177,18 @@ def test_what_comes_and_goes_by_hand() -> None:
 
 
 def test_torchtitans_peaks() -> None:
-    """Tables 1, 3 and 4 of its benchmark: 77.0 and 62.0 GiB, compiled, on 8 and 128 devices, and 71.9 GiB with tensor parallelism over 8;
-    docs/cluster.md has those further off."""
-    shape, working = decoder("llama3_8b"), stack("torchtitan").working
-    for devices, gib in ((8, 77.0), (128, 62.0)):
-        layout = Layout(data=devices, micro=2, zero=3, recompute="ops")
-        peak = memory(shape, layout, 8192, 1).total + working.bytes(shape, layout, 8192)
-        assert peak / 2**30 == pytest.approx(gib, rel=0.04)
-    large, layout = decoder("llama3_70b"), Layout(8, data=32, micro=16, zero=3, recompute="full")
-    assert (memory(large, layout, 8192, 1).total + working.bytes(large, layout, 8192)) / 2**30 == pytest.approx(71.9, rel=0.09)
+    """Tables 1 to 4 of its benchmark, compiled. It prints what PyTorch's allocator reserves; what is counted here is in use, so it has
+    to come out lower, and by little. docs/cluster.md has the runs with a pipeline, which are further off."""
+    working = stack("torchtitan").working
+    for model, layout, seq, gib in (
+        ("llama3_8b", Layout(data=8, micro=2, zero=3, recompute="ops"), 8192, 77.0),
+        ("llama3_8b", Layout(data=128, micro=2, zero=3, recompute="ops"), 8192, 62.0),
+        ("llama3_8b", Layout(data=8, zero=3, recompute="full"), 32768, 83.9),
+        ("llama3_70b", Layout(8, data=32, micro=16, zero=3, recompute="full"), 8192, 71.9),
+    ):
+        shape = decoder(model)
+        peak = memory(shape, layout, seq, 1).total + working.bytes(shape, layout, seq)
+        assert 0.91 < peak / 2**30 / gib < 0.97
 
 
 def test_what_is_left_free_adds_up() -> None:

@@ -79,6 +79,10 @@ def layer_activations(shape: Shape, layout: Layout, seq: Number) -> Number:
     spread = t if layout.sequence_parallel else 1
     if layout.recompute == "full":
         return 2.0 * tokens * shape.hidden / (t if layout.sequence_parallel else 1)
+    if layout.recompute == "ops" and shape.gated and not shape.blocks:
+        # torchtitan's policy counts the seven products of a layer and keeps the odd ones' results (q, v, gate, down), and attention's
+        kept = 2.0 * (2 * shape.width + shape.kv_width + shape.ffn * max(1, shape.top_k if shape.experts else 1))
+        return tokens * (2.0 * shape.hidden / spread + 2.0 * shape.hidden + kept / t)
     if layout.recompute in ("ops", "layers"):
         whole, least = (layer_activations(shape, replace(layout, recompute=kind), seq) for kind in ("none", "full"))
         attended = 2.0 * tokens * shape.width / t if layout.recompute == "ops" else 0.0
