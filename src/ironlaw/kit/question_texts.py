@@ -39,10 +39,10 @@ def plain(markdown: str, premises: Mapping[str, str] | None = None) -> str:
 
 
 def text_of(question: question_sheet.Question, text: lab_words.Words) -> str:
-    """The question as it was asked, or its short form if only the lab can fill in the figures."""
+    """The question's short form where it has one: only the lab fills in figures, and tells what came before. Otherwise as it was asked."""
     names = (f"{question.name}.question", f"{question.name}.ask")
     whole = plain(next((text.sections[name] for name in names if name in text.sections), ""), text.premises)
-    return text.sections.get(f"{question.name}.in_short", whole) if BLANK in whole else whole
+    return text.sections.get(f"{question.name}.in_short", whole)
 
 
 @cache

@@ -21,7 +21,7 @@ WIDE_OF_THE_MARK = 0.1  # between stated and right, as a share
 def first_screen(figures: ClassFigures, names: bool = False) -> str:
     answers = [answer for one in figures.learners for answer in one.work.answers.values()]
     cards = [
-        ("Misconceptions that are alive, and what to say", _alive(figures)),
+        ("Misconceptions that they still hold, and what to say", _alive(figures)),
         ("Questions that split the class", _splits(figures)),
         ("Before and after the reveal", _reveals(figures)),
         ("How sure, and how often right", _calibration(figures)),
@@ -122,7 +122,7 @@ def _next(figures: ClassFigures) -> str:
     lines = []
     if one := following.reveal:
         name = f"{figures.sheets[one.lab].name}, {lab_names.act(one.act)}"
-        lines.append(f"Open {name} again: after its reveal {percent(one.share)} were right, fewer than anywhere else.")
+        lines.append(f"Open {name} again. After its reveal {percent(one.share)} were right, fewer than anywhere else.")
     if belief := following.belief:
         where = next((w for w in belief.where if not w.startswith("review/")), "")
         lab, _, question = where.partition("/")
@@ -130,5 +130,6 @@ def _next(figures: ClassFigures) -> str:
         lines.append(f"Refute “{belief.says}” with the case beside it.{at}")
     if following.lab:
         lab_sheet = figures.sheets[following.lab]
-        lines.append(f"{lab_sheet.heading}: {of(following.done, len(figures.learners))} have finished it.")
+        so_far = f"Only {of(following.done, len(figures.learners))} have" if following.done else "Nobody has"
+        lines.append(f"Leave time for {lab_sheet.heading}. {so_far} finished it.")
     return "<ol>" + "".join(f"<li>{text(line)}</li>" for line in lines) + "</ol>" if lines else ""

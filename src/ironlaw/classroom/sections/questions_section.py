@@ -42,7 +42,12 @@ def _question(one: ItemFigures) -> str:
         wrong = f"; too high: {one.too_high:,}, too low: {one.too_low:,}" if one.too_high + one.too_low else ""
         answer, unit = one.item.answer, one.item.unit or ""
         truth = f"truth {_figure(float(answer), unit)}" if isinstance(answer, (int, float)) else ""
-        facts += [truth, f"half of the answers are within a factor of {factor(one.off)} of it{wrong}"]
+        near = (
+            "at least half of the answers are exact"
+            if (off := factor(one.off)) == "1"
+            else f"half of the answers are within a factor of {off} of it"
+        )
+        facts += [truth, near + wrong]
     if one.again:
         facts.append(f"{one.again:,} tried again")
     if one.rejudged:
