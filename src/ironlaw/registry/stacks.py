@@ -72,7 +72,13 @@ def load(path: Path) -> Stack:
     split = data.get("split_logit", 0)
     if not isinstance(split, int) or not 0 <= split <= MOST:
         raise BadRegistry(f"{file}: split_logit is {split!r:.60}; write a whole number of bytes, such as split_logit = 16")
-    working = Working(float(logit), bool(data.get("whole_gradients", False)), float(split), bool(data.get("whole_inputs", False)))
+    working = Working(
+        float(logit),
+        bool(data.get("whole_gradients", False)),
+        float(split),
+        bool(data.get("whole_inputs", False)),
+        bool(data.get("whole_sends", False)),
+    )
     sources = tuple(f"{data['name']} ({', '.join(keys)}): {source}" for source, keys in rests.items())
     return Stack(
         slug, f"{data['name']} {data['version']}", (paces[0], paces[1]), float(step.value),

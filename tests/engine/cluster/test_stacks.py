@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from ironlaw.engine.cluster.footprint import layer_activations, memory, stage_parameters, updated_parameters
+from ironlaw.engine.cluster.footprint import layer_activations, memory, stage_parameters, stages, updated_parameters
 from ironlaw.engine.cluster.layouts import Layout, check, layouts
 from ironlaw.engine.cluster.links import Box
 from ironlaw.engine.cluster.overlaps import exposed, left
@@ -174,6 +174,30 @@ def test_what_comes_and_goes_by_hand() -> None:
     full = replace(shared, recompute="full")
     assert kept.bytes(SMALL, full, 64) - Working(10.0).bytes(SMALL, full, 64) == 3 * input_
     assert split.bytes(SMALL, shared, 64) == 12.0 * 64 * 1000 / 2 and split.bytes(SMALL, Layout(), 64) == 6.0 * 64 * 1000
+
+
+def test_buffers_of_a_pipeline_by_hand() -> None:
+    """Two stages of two layers, five microbatches of 64 tokens: a hop is 64 × 64 numbers of 2 bytes, a microbatch's logits 64 × 1000."""
+    held, hop, layout = Working(12.0, whole_sends=True), 64 * 64 * 2, Layout(pipeline=2)
+    first = held._sends(SMALL, layout, 64, 5, 0)
+    assert first == 5 * hop + 2 * hop  # a gradient for each microbatch comes back; two are under way
+    last = held._sends(SMALL, layout, 64, 5, 1)
+    assert last == 5 * hop + 64 * 1000 * (5 * 2 + 12 - 4)  # `footprint` has four bytes of the loss already
+    middle = held._sends(SMALL, Layout(pipeline=4), 64, 5, 1)
+    assert middle == 2 * 5 * hop + 3 * hop
+    pieces = held._sends(SMALL, Layout(pipeline=2, virtual=2), 64, 4, 0)  # of its four kinds of hop, the model's input is none
+    assert pieces == 3 * 4 * hop + 5 * hop  # 2·(2 − 1) + 2 + 1 pieces ran ahead
+    assert held._sends(SMALL, Layout(), 64, 5, 0) == Working(12.0)._sends(SMALL, layout, 64, 5, 0) == 0
+    parts, whole = stages(SMALL, layout, 64, 5), held.peak(SMALL, layout, 64, 5)
+    beside = held.bytes(SMALL, layout, 64)
+    assert whole.total == max(parts[0].total + beside + first, parts[1].total + beside + last)
+
+
+def test_gradients_of_pieces_are_whole_once() -> None:
+    """Every piece's gradients are there in FP32 until the step ends, shards included; `footprint` counts one piece and the shards."""
+    held, layout = Working(whole_gradients=True), Layout(pipeline=2, virtual=2, data=4, zero=2)
+    whole = 4.0 * stage_parameters(SMALL, layout, 0)
+    assert stages(SMALL, layout, 64, 4)[0].gradients + held._gradients(SMALL, layout) == whole
 
 
 def test_torchtitans_peaks() -> None:

@@ -129,10 +129,15 @@ def _of_piece(ahead: int, piece: int, stages: int, pieces: int) -> int:
 
 def memory(shape: Shape, layout: Layout, seq: Number, micro_batches: int | None = None) -> Parts:
     """The fullest device: one of the first two stages, or the last where its head weighs more than what waits at the others."""
+    return max(stages(shape, layout, seq, micro_batches).values(), key=lambda parts: parts.total)
+
+
+def stages(shape: Shape, layout: Layout, seq: Number, micro_batches: int | None = None) -> dict[int, Parts]:
+    """The stages that may be the fullest."""
     layer, last = layer_activations(shape, layout, seq), layout.pipeline - 1
     kept = {stage: kept_layers(shape, layout, stage, micro_batches) * layer for stage in sorted({0, min(1, last), last})}
     kept[last] += _logits(shape, layout, seq)
-    return max((_parts(shape, layout, stage, size) for stage, size in kept.items()), key=lambda parts: parts.total)
+    return {stage: _parts(shape, layout, stage, size) for stage, size in kept.items()}
 
 
 def _parts(shape: Shape, layout: Layout, stage: int, kept: Number) -> Parts:

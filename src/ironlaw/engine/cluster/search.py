@@ -58,10 +58,8 @@ def judge(job: Job, layout: Layout, compute: Predictor) -> Candidate:
 
 def held_bytes(job: Job, layout: Layout) -> Parts:
     """The fullest device, at the peak of a step where the job says what that adds."""
-    kept = memory(job.shape, layout, job.seq, micro_batches(layout, job.batch))
-    if job.working is None:
-        return kept
-    return replace(kept, activations=kept.activations + job.working.bytes(job.shape, layout, job.seq))
+    count = micro_batches(layout, job.batch)
+    return job.working.peak(job.shape, layout, job.seq, count) if job.working else memory(job.shape, layout, job.seq, count)
 
 
 def fits(job: Job, layout: Layout) -> bool:

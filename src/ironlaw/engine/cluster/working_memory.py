@@ -7,9 +7,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ironlaw.engine.arrays import Number
-from ironlaw.engine.cluster.footprint import WEIGHT, kept_layers, layer_activations, stage_parameters
-from ironlaw.engine.cluster.layouts import Layout
+from ironlaw.engine.cluster.footprint import WEIGHT, Parts, kept_layers, layer_activations, stage_parameters, stages
+from ironlaw.engine.cluster.layouts import Layout, stage_layers
 from ironlaw.engine.cluster.shapes import Shape
+from ironlaw.engine.cluster.volumes import hop_bytes
 
 COUNTED = 4.0  # bytes per logit that `footprint` has already
 AHEAD = 2.0  # layers whose weights are gathered at a time: the one that runs and the next
@@ -19,12 +20,14 @@ AHEAD = 2.0  # layers whose weights are gathered at a time: the one that runs an
 class Working:
     """`logit`: bytes that the loss holds per logit at its peak; `split_logit`: where tensor parallelism splits the loss, 0 for as many.
     `whole_inputs`: what tensor parallelism gathers before a product is kept for its gradient, not gathered again. `whole_gradients`: with
-    a pipeline, gradients are sharded once, at the end of a step."""
+    a pipeline, gradients are sharded once, at the end of a step. `whole_sends`: with a pipeline, buffers for all microbatches are there
+    throughout, and so are the last stage's logits."""
 
     logit: float = COUNTED
     whole_gradients: bool = False
     split_logit: float = 0.0
     whole_inputs: bool = False
+    whole_sends: bool = False
 
     def bytes(self, shape: Shape, layout: Layout, seq: Number) -> Number:
         return (
@@ -34,6 +37,28 @@ class Working:
             + self._gradients(shape, layout)
             + self._inputs(shape, layout, seq)
         )
+
+    def peak(self, shape: Shape, layout: Layout, seq: Number, micro_batches: int) -> Parts:
+        """The fullest device."""
+        beside = self.bytes(shape, layout, seq)
+        held = {
+            stage: replace(parts, activations=parts.activations + beside + self._sends(shape, layout, seq, micro_batches, stage))
+            for stage, parts in stages(shape, layout, seq, micro_batches).items()
+        }
+        return max(held.values(), key=lambda parts: parts.total)
+
+    def _sends(self, shape: Shape, layout: Layout, seq: Number, micro_batches: int, stage: int) -> Number:
+        """What a stage receives has a buffer for each microbatch and piece; what it sent on waits for its gradient, as long as its layers.
+        The last stage keeps every microbatch's logits until the step ends, and its loss holds one microbatch's in several formats."""
+        if not self.whole_sends or layout.pipeline == 1:
+            return 0.0
+        hop, pieces, last = hop_bytes(shape, layout, seq), micro_batches * layout.virtual, layout.pipeline - 1
+        received = 2 * pieces - micro_batches * ((stage == 0) + (stage == last))
+        sent = kept_layers(shape, layout, stage, micro_batches) * layout.virtual / max(stage_layers(shape, layout))
+        if stage < last:
+            return (received + sent) * hop
+        logits = seq / layout.context * layout.micro * shape.vocab / layout.tensor
+        return received * hop + logits * (WEIGHT * micro_batches + (self.split_logit if layout.tensor > 1 else self.logit) - COUNTED)
 
     def _loss(self, shape: Shape, layout: Layout, seq: Number) -> Number:
         rows = seq / layout.context * layout.micro
@@ -51,7 +76,8 @@ class Working:
     def _gradients(self, shape: Shape, layout: Layout) -> Number:
         if not (self.whole_gradients and layout.pipeline > 1 and layout.zero >= 2):
             return 0.0
-        return layout.gradient_bytes * stage_parameters(shape, layout, 0) * (1.0 - 1.0 / layout.sharing)
+        there = 1.0 / layout.sharing + (1.0 / layout.virtual if layout.virtual > 1 else 0.0)  # shards, and a piece that is counted anyway
+        return layout.gradient_bytes * stage_parameters(shape, layout, 0) * max(0.0, 1.0 - there)
 
 
 def again(shape: Shape, layout: Layout, seq: Number) -> Number:
