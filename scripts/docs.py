@@ -18,7 +18,7 @@ INTRO = """# The command line
 
 Names of machines and models are matched loosely (`h100`, `H100-SXM`), sizes may have units (`"51 MB"`, `"10 us"`), and `--json`
 prints only JSON, in SI units; a figure that does not exist is `null`, and `"never"` means that compiling never pays.
-It names its `schema` and the version of that ([the JSON](gate.md#the-json)); an error is an object, too, beside the words on stderr.
+It names its `schema` and the schema's version ([the JSON](gate.md#the-json)); an error is an object, too, and its words also go to stderr.
 
 | exit code | meaning |
 |---|---|

@@ -49,7 +49,7 @@ COMMANDS = {
     "schema": "what --json writes, as JSON Schema",
     "completion": "TAB completion for bash, zsh and fish",
     "measure": "measure this machine, or a model on it, and keep the evidence",
-    "validate": "how far predictions are from measurements; which claims hold",
+    "validate": "how far predictions are from measurements, and which claims hold",
     "labs": "open the labs in a browser",
     "lab": "write a lab of your own: start from a template, then check it",
     "review": "the cards that are due, and how well calibrated you are",

@@ -49,14 +49,16 @@ def add(parser: Parser) -> None:
         "--out", metavar="DIR", help=f"where the page and the CSV files go (default {OUT}; with --json: nowhere; check: class-check)"
     )
     parser.add_argument(
-        "--assignment", metavar="FILE", help="check: what was asked for, as `class assign` wrote it; report, live: its own questions"
+        "--assignment",
+        metavar="FILE",
+        help="what `class assign` wrote; check grades by it; report and live show its questions' words",
     )
     parser.add_argument("--roster", metavar="FILE", help="check: the gradebook that Moodle, Canvas or Blackboard exported, as CSV")
-    parser.add_argument("--points", metavar="N", type=number, default=100.0, help="check: points for all that was asked for (default 100)")
+    parser.add_argument("--points", metavar="N", type=number, default=100.0, help="check: points for a complete assignment (default 100)")
     parser.add_argument("--pseudonyms", action="store_true", help="replace names and file names by codes; the key is thrown away")
-    parser.add_argument("--names", action="store_true", help="report, live: the first screen says who is stuck, by name")
+    parser.add_argument("--names", action="store_true", help="report, live: the first screen names those who are stuck")
     parser.add_argument(
-        "--key", metavar="FILE", help="pseudonyms by the key in this file, the same in every report; created if it does not exist"
+        "--key", metavar="FILE", help="make pseudonyms with the key in this file, so that they stay the same; created if it does not exist"
     )
     parser.add_argument(
         "--idle",

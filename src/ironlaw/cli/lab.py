@@ -31,7 +31,7 @@ def add(parser: Parser) -> None:
         "name",
         metavar="NAME",
         nargs="?",
-        help="the lab's slug, such as lab_02_memory_wall, or to check, its folder; check without one tests all labs",
+        help="the lab's slug, such as lab_02_memory_wall; check also takes its folder, and without either tests all labs",
     )
     parser.add_argument(
         "--in", metavar="FOLDER", dest="place", type=Path, help="the folder for a new lab of your own (default: ironlaw's own labs)"

@@ -49,7 +49,7 @@ def add(parser: Parser) -> None:
         "--pages",
         metavar="N",
         type=pages,
-        help=f"how many labs may be open at once (default {PAGES}); one more gets a message",
+        help=f"how many labs may be open at once (default {PAGES}); whoever opens one more gets a message",
     )
     parser.add_argument("--no-browser", action="store_true", help="print the address instead of opening a browser")
     who = parser.add_mutually_exclusive_group()

@@ -61,7 +61,7 @@ def add(parser: Parser) -> None:
         "file",
         metavar="FILE",
         nargs="?",
-        help="file to write, import or verify; - is standard output or input, and output is the default",
+        help="file to write, import or verify; - is standard output or input; standard output is the default",
     )
     parser.add_argument("--lab", metavar="LAB", help="with show: the events of one lab since the last reset")
     parser.add_argument("--force", action="store_true", help="with export and certificate: replace an existing file")

@@ -61,12 +61,12 @@ def add(parser: Parser) -> None:
     parser.add_argument(
         "--trace",
         metavar="FILE",
-        help="read a torch.profiler trace of a run on a GPU (record_shapes=True) instead: `this` gets its bandwidth and rates",
+        help="run nothing; give `this` the GPU's bandwidth and rates from a torch.profiler trace (record_shapes=True)",
     )
     parser.add_argument(
         "--loader",
         metavar="FILE.py:NAME",
-        help="read batches from this loader only: how many samples per second it gives (--seconds N, default 5)",
+        help="only read batches from this loader, and say how many samples per second it delivers (--seconds N, default 5)",
     )
     parser.add_argument(
         "--for",
@@ -94,7 +94,7 @@ def add(parser: Parser) -> None:
     parser.add_argument("--force", dest="noisy", action="store_true", help="store the result even if the machine was busy, marked as noisy")
     parser.add_argument("--out", metavar="FILE", help="write the evidence to FILE, and don't store the machine as `this`")
     parser.add_argument("--seconds", metavar="N", type=number, help="how long to measure; a minute by default")
-    parser.add_argument("--part", metavar="PART,…", help=f"with --full on CUDA: only these parts of {', '.join(PARTS)}")
+    parser.add_argument("--part", metavar="PART,…", help=f"with --full on CUDA: measure only these parts, of {', '.join(PARTS)}")
     add_json(parser)
     measure_model.add(parser)
 

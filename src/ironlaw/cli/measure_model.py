@@ -48,7 +48,7 @@ def add(parser: Parser) -> None:
     )
     add_set(group)
     add_limit(group, None, LONGEST_S)
-    group.add_argument("--ops", metavar="N", type=size, help=f"the N operators with the widest gaps (default {OPS})")
+    group.add_argument("--ops", metavar="N", type=size, help=f"how many operators to show, the widest gaps first (default {OPS})")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -19,8 +19,8 @@ PARTS = {
 BESIDE = 48  # columns that a layout's figures take
 KEPT = {"nccl": "NCCL's buffers", "workspaces": "workspaces", "fragmentation": "what an allocator can't use"}
 STARTS = {
-    "torchtitan.train": "torchtitan's options, over your CONFIG.toml",
-    "pretrain_gpt.py": "Megatron-LM's options, beside yours for data",
+    "torchtitan.train": "torchtitan's options, which override your CONFIG.toml",
+    "pretrain_gpt.py": "Megatron-LM's options; add yours for data",
 }
 AWAY = {"optimiser": "optimiser state", "gradients": "gradients", "weights": "weights"}
 HELD = {"optimiser": "optimiser state"}  # parts of a device's memory whose names need a word more

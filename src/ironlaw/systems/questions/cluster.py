@@ -67,11 +67,14 @@ class Cluster(Question):
     seq: int | None = whole(None, metavar="N", about="tokens per sequence (default: 8192, or the model's own limit)")
     dtype: str = custom(read_format, "bf16", metavar="FMT", about="number format of matrix products (default bf16)")
     layout: Mapping[str, Any] | None = custom(
-        read_layout, None, metavar="K=N,…", about=f"evaluate this layout only ({', '.join(KEYS)}); data parallelism uses the devices left"
+        read_layout,
+        None,
+        metavar="K=N,…",
+        about=f"evaluate this layout only ({', '.join(KEYS)}); data parallelism uses the rest",
     )
     stack: str = custom(
         read_stack, "megatron", metavar="NAME",
-        about="what trains: torchtitan, megatron (the default) or plain, PyTorch's own FSDP and DDP; its time, overlap and choices count",
+        about="training stack, which adds its own time: torchtitan, megatron (the default) or plain (PyTorch's own FSDP and DDP)",
     )  # fmt: skip
     mode: str | None = among(MODES, None, metavar="MODE", about="eager or compiled (default: compiled, but eager for megatron)")
     async_tp: bool = switch(False, about="asynchronous tensor parallelism: products in pieces beside their collectives (torchtitan)")
