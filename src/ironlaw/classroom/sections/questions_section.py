@@ -43,7 +43,7 @@ def _question(one: ItemFigures) -> str:
         answer, unit = one.item.answer, one.item.unit or ""
         truth = f"truth {_figure(float(answer), unit)}" if isinstance(answer, (int, float)) else ""
         near = (
-            "at least half of the answers are exact"
+            "at least half of the answers are as good as exact"
             if (off := factor(one.off)) == "1"
             else f"half of the answers are within a factor of {off} of it"
         )
