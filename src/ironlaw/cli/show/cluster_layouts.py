@@ -92,7 +92,7 @@ def _host(best: Mapping[str, Any]) -> None:
     held = [AWAY[part] for part in best["offload"]]
     what = " and ".join(filter(None, (", ".join(held[:-1]), held[-1])))
     draw.say(
-        f"offload: {what} in the host's memory. No published run was compared with this; the pace of the update there is one report's.",
+        f"offload: {what} in the host's memory. Take the step as a lower limit: a published run that did so slowed down more.",
         draw.DIM,
     )
 
