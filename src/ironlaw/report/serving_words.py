@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ironlaw.report.accuracy import LIKE_WITH_LIKE, RESTS, listed
+from ironlaw.report.accuracy import RESTS, listed
 from ironlaw.units import counted, show, significant
 
 BINDS = {
@@ -76,20 +76,19 @@ def verdict(result: Mapping[str, Any]) -> str:
     return f"Plan {_devices(row)} ({parallelism(row['layout'])}), {_at(row)}. {even}"
 
 
-ALIKE = "like-for-like step"
+ALIKE = "fair step"
 EVEN = "If steps take as long as they may"
 
 
 def tied(result: Mapping[str, Any]) -> str:
-    """`May turn out as cheap: 4 × mi300x at $10.4 per hour (not sure at any number), …`; "" where nothing else may."""
+    """`It is a tie with others that may turn out as cheap: 4 × mi300x ($10.4 per hour, 8 to be sure)…`; "" where nothing else may."""
     answer = result["answer"]
     rows = {row["hardware"]: row for row in result["choices"]}
     if not answer["ties"]:
         return ""
     listed = "; ".join(_tie(rows[slug], answer["by"]) for slug in answer["ties"])
     good = {"dollars": "as cheap", "devices": "as few", "rate": "as fast"}[answer["by"]]
-    tie = f"As far as predictions can tell, it is a tie, because others may turn out {good}: {listed}."
-    return f"{tie} A run of your own decides (`--benchmark`)."
+    return f"It is a tie with others that may turn out {good}: {listed}. A benchmark of your own decides (`--benchmark`)."
 
 
 def _tie(row: Mapping[str, Any], by: str) -> str:
@@ -239,8 +238,9 @@ def like_with_like(result: Mapping[str, Any]) -> str:
     """What the column ALIKE shows; "" where all machines rest on the same grounds."""
     if not alike(result["choices"]):
         return ""
-    grounds = "bound" if any(row["basis"] == "bound" for row in result["choices"]) else "transferred"
-    return f"{LIKE_WITH_LIKE[grounds]} The column “{ALIKE}” shows how long 32 sequences take per step."
+    bound = any(row["basis"] == "bound" for row in result["choices"])
+    same = "with every machine computed from its datasheet" if bound else "with every machine predicted as if it had not been measured"
+    return f"These machines' times rest on different grounds. To compare like with like, “{ALIKE}” is a step of 32 sequences, {same}."
 
 
 def own_time(engine: Mapping[str, Any]) -> str:
