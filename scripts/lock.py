@@ -34,7 +34,7 @@ LICENCES = {
 SAID_ELSEWHERE = {"ptyprocess": "ISC", "axe-playwright-python": "MIT"}  # by their LICENSE file; the metadata lack it
 HEAD = """# What ironlaw depends on
 
-Written by `python scripts/lock.py --licences` from what each package says of itself. *The labs*: installed with `pip install ironlaw`.
+Written by `python scripts/lock.py --licences` from what each package says about itself. *The labs*: installed with `pip install ironlaw`.
 *Extras, development*: for PostgreSQL, notebooks, studies, tests, documentation and releases. Versions and hashes are in `locks/`, and
 `make audit` looks for known holes in them ([release.md](release.md)).
 

@@ -100,3 +100,14 @@ def test_no_question_is_shown_with_a_gap_where_a_figure_was():
     assert len(asked_of) == 20
     gaps = {f"{slug} {name}": one.line for slug, all_of in asked_of.items() for name, one in all_of.items() if "…" in one.line}
     assert gaps == {"lab_07_fusion act2_why": "… because"}  # a part of a sentence with blanks
+
+
+def test_a_question_is_shown_with_what_it_is_about():
+    blanks = {"act2_gain", "act2_why"}  # parts of a sentence with blanks
+    lines = {
+        f"{path.parent.name} {name}": one.line
+        for path in LABS.glob("lab_*/questions.toml")
+        for name, one in asked(path.parent).items()
+        if name not in blanks
+    }
+    assert {where: line for where, line in lines.items() if len(line.split()) < 5} == {}

@@ -73,7 +73,7 @@ def test_a_script_is_captured_at_its_own_batch_and_at_four_times_that(process, m
 def test_a_larger_batch_that_can_t_be_captured_is_a_reason_and_no_error(process):
     process.fails = (4,)
     (why,) = capture_script(asked()).unsized
-    assert "because that takes the call at 8 too" in why and "the script has no room for that" in why
+    assert "because finding it takes the call at 8 too" in why and "the script has no room for that" in why
 
 
 @pytest.mark.parametrize(

@@ -309,7 +309,7 @@ def test_a_call_that_takes_no_other_batch_says_so(file: str, capsys: pytest.Capt
     with open(file, "a") as more:
         more.write("\n\ndef fixed(x):\n    return x.view(4, 8).exp()\n")
     assert main(["analyze", f"{file}:fixed", "--input", "4x8", "--on", "t4"]) == 0
-    assert "The largest batch is not known, because that takes the call at 16 too" in " ".join(capsys.readouterr().out.split())
+    assert "The largest batch is not known, because finding it takes the call at 16 too" in " ".join(capsys.readouterr().out.split())
 
 
 def test_an_input_has_the_shape_of_the_call_even_where_the_first_op_reads_it_flattened():

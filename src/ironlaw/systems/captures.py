@@ -134,7 +134,7 @@ def growths(
             curve = growth(what, {n: stored(g, weights) for n, g in graphs.items()}, sizes["positions"] if what == "tokens" else None)
         except IronlawError as error:
             asked = " and ".join(f"{times * now:,}" for times in GROWN[what])
-            unsized.append(f"{MOST[what]} is not known, because that takes the call at {asked}{UNIT[what]} too ({error})")
+            unsized.append(f"{MOST[what]} is not known, because finding it takes the call at {asked}{UNIT[what]} too ({error})")
             continue
         if curve is None:
             unsized.append(f"{MOST[what]} is not known, because other operators run at {first:,}{UNIT[what]}")
