@@ -7,10 +7,13 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 from torch.nn import functional  # noqa: E402
 
-from ironlaw.engine.device.memory import footprint  # noqa: E402
+from ironlaw.engine.device.memory import footprint, live_profile  # noqa: E402
+from ironlaw.engine.device.types import Graph, Tensor  # noqa: E402
+from ironlaw.engine.device.work import op  # noqa: E402
 from ironlaw.engine.training.setup import Setup, ledger  # noqa: E402
 from ironlaw.systems.questions.memory import _own_recipe  # noqa: E402
 from ironlaw.tracing import capture  # noqa: E402
+from ironlaw.tracing.capture import unwritten  # noqa: E402
 
 IDS = torch.zeros(2, 16, dtype=torch.long)
 IMAGES = torch.zeros(4, 3, 16, 16)
@@ -78,6 +81,29 @@ class Parted(nn.Module):
         return torch.cat([functional.linear(part, weight) for part, weight in zip(x.chunk(3), self.experts, strict=True)])
 
 
+class Bottleneck(nn.Module):
+    """Its input has two readers, whose gradients autograd adds up in place."""
+
+    def __init__(self):
+        super().__init__()
+        self.ways = nn.Sequential(nn.Conv2d(16, 16, 3, padding=1, bias=False), nn.BatchNorm2d(16), nn.ReLU(inplace=True))
+
+    def forward(self, x):
+        return functional.relu(x + self.ways(x), inplace=True)
+
+
+class Placed(nn.Module):
+    """The mask is learned, as T5's positions are."""
+
+    def __init__(self):
+        super().__init__()
+        self.words, self.places, self.out = nn.Embedding(50, 32), nn.Parameter(torch.zeros(2, 2, 16, 16)), nn.Linear(32, 50)
+
+    def forward(self, x):
+        y = self.words(x).unflatten(-1, (2, 16)).transpose(1, 2)
+        return self.out(functional.scaled_dot_product_attention(y, y, y, attn_mask=self.places).transpose(1, 2).flatten(2))
+
+
 class Loss(nn.Module):
     def __init__(self, model):
         super().__init__()
@@ -94,6 +120,12 @@ def decoder(norm, linear=nn.Linear):
 def images():
     first = [nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(inplace=True), nn.MaxPool2d(2), nn.GroupNorm(2, 8), nn.SiLU()]
     return nn.Sequential(*first, nn.Flatten(), nn.Dropout(0.1), nn.Linear(8 * 8 * 8, 10))
+
+
+def residual():
+    """Deep enough that what the forward pass kept is long gone at the end."""
+    first = nn.Sequential(nn.Conv2d(3, 16, 3, padding=1), *(Bottleneck() for _ in range(40)))
+    return nn.Sequential(first, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(16, 10))
 
 
 def quantised():
@@ -121,6 +153,9 @@ MODELS = {
         (IDS, IDS),
     ),
     "a weight that is read in parts": (lambda: nn.Sequential(nn.Linear(64, 64), Parted(), nn.GELU()), (torch.zeros(48, 64),)),
+    "residual images": (lambda: Loss(residual()), (IMAGES, LABELS)),
+    "one of residual weights that is large": (lambda: Loss(nn.Sequential(residual(), nn.Linear(10, 90_000))), (IMAGES, LABELS)),
+    "a mask that is learned": (lambda: Loss(Placed()), (IDS, IDS)),
     "images": (lambda: Loss(images()), (IMAGES, LABELS)),
     "a frozen backbone": (lambda: Loss(frozen(images())), (IMAGES, LABELS)),
     "where the optimiser needs most": (lambda: Loss(small()), (torch.zeros(4, 64), LABELS)),
@@ -132,3 +167,10 @@ def test_the_same_bytes(name):
     make, args = MODELS[name]
     forward, step = capture(make(), args), capture(make(), args, training=True)
     assert ledger(lambda *_: forward, Setup(_own_recipe(forward))).peak == footprint(step).total
+
+
+def test_experts_that_no_token_went_to_have_a_gradient_too():
+    x, weight = Tensor("x", (3, 4), "fp32", "input"), Tensor("w", (5, 4), "fp32", "weight")
+    ops = tuple(op("linear", f"expert {i}", (x, weight), (Tensor("gradient", (3, 5), "fp32"),)) for i in range(2))
+    settings = {"captured": True, "parts": unwritten(ops, {"gradient": (24, 5)})}
+    assert max(live_profile(Graph("two of eight", ops, "fp32", settings, ("gradient",)))) == 4 * (3 * 4 + 24 * 5)

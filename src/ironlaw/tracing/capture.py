@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from ironlaw.engine.device.types import STORED, Graph, Op
@@ -120,11 +121,13 @@ def graph_of(
     outputs = tuple(dict.fromkeys(name for name in names if name in produced))
     settings = {"captured": True, "training": trains, "unknown": dict(recorder.unknown), "calls": tuple(recorder.calls)}
     settings["shapes"] = dict(shapes or {})
-    settings |= recorder.lifetimes.settings(recorder.ops) | origins.settings(recorder.ops, recorder.ways, recorder.phases.seen)
+    lives = recorder.lifetimes.settings(recorder.ops)
+    settings |= lives | origins.settings(recorder.ops, recorder.ways, recorder.phases.seen)
     if trains:
         settings |= {"backwards": tuple(recorder.backwards), "checkpoints": recorder.checkpoints, "blocks": recorder.blocks}
         settings |= {"again": dict(recorder.again), "hooked": recorder.hooked} if recorder.again else {}
-    settings |= wholes(recorder)
+    settings |= (found := wholes(recorder))
+    settings["parts"] = lives["parts"] | unwritten(recorder.ops, found.get("wholes", {}))
     if recorder.frozen:
         settings["frozen"] = tuple(recorder.frozen)
     if recorder.notes:
@@ -150,6 +153,16 @@ def wholes(recorder: Any) -> dict[str, dict[str, tuple[int, ...]]]:
         if plain and name in read and read[name].size < origin.numel() and format_of(origin.dtype) == read[name].dtype:
             found[name] = tuple(map(int, origin.shape))
     return {"wholes": found} if found else {}
+
+
+def unwritten(ops: Sequence[Op], shapes: Mapping[str, tuple[int, ...]]) -> dict[str, float]:
+    """How many times as large a result lies in memory as what is written of it: of experts, those that no token went to have one too."""
+    written: dict[str, float] = {}
+    for op in ops:
+        for t in op.outputs:
+            if t.name in shapes:
+                written[t.name] = written.get(t.name, 0.0) + float(t.size)
+    return {name: prod(shapes[name]) / size for name, size in written.items() if size}
 
 
 def as_compiled(recorder: Any) -> tuple[tuple[Op, ...], int]:

@@ -51,6 +51,7 @@ def recording(fakes: Fakes, modules: list[torch.nn.Module], grad: bool, changes:
             with on_gpu, changed_steps.beyond_autocast(changes):  # what is run again (checkpoints) is run as on a GPU too
                 out = skipped.backward(lambda: engine(*args, **kwargs)) if skipped else engine(*args, **kwargs)
             fakes.recorder.backwards.append(len(fakes.recorder.ops))
+            fakes.recorder.lifetimes.ask_all()
             return out
 
         stack.enter_context(replaced(torch.autograd, "_engine_run_backward", backward))

@@ -38,13 +38,15 @@ def _(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool, traced
 
 
 @torch.library.custom_op("ironlaw::attention_backward", mutates_args=())
-def attention_backward(gradient: Tensor, q: Tensor, k: Tensor, v: Tensor, out: Tensor, causal: bool) -> tuple[Tensor, Tensor, Tensor]:
+def attention_backward(gradient: Tensor, q: Tensor, k: Tensor, v: Tensor, out: Tensor, causal: bool, biased: bool) -> list[Tensor]:
+    """`biased`: the mask has a gradient too, such as T5's positions, of all scores."""
     raise NotImplementedError("only ever run on fake tensors")
 
 
 @attention_backward.register_fake
-def _(gradient: Tensor, q: Tensor, k: Tensor, v: Tensor, out: Tensor, causal: bool) -> tuple[Tensor, Tensor, Tensor]:
-    return torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)
+def _(gradient: Tensor, q: Tensor, k: Tensor, v: Tensor, out: Tensor, causal: bool, biased: bool) -> list[Tensor]:
+    scores = [q.new_empty((*q.shape[:-1], k.shape[-2]))] if biased else []
+    return [torch.empty_like(q), torch.empty_like(k), torch.empty_like(v), *scores]
 
 
 def _keep(ctx: Any, inputs: Any, output: Any) -> None:
@@ -54,7 +56,9 @@ def _keep(ctx: Any, inputs: Any, output: Any) -> None:
 
 
 def _gradients(ctx: Any, gradient: Tensor) -> Any:
-    return (*attention_backward(gradient, *ctx.saved_tensors, ctx.causal), None, None, None, None)
+    biased = ctx.needs_input_grad[3]
+    found = attention_backward(gradient, *ctx.saved_tensors, ctx.causal, biased)
+    return (*found, *(() if biased else (None,)), None, None, None)
 
 
 attention.register_autograd(_gradients, setup_context=_keep)

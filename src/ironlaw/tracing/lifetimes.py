@@ -61,7 +61,7 @@ class Lifetimes:
 
     def freed(self, ops: int, returned: bool = False) -> None:
         """Look which storages are gone, after so many ops. `returned`: a function has, whose names may have held some for long."""
-        whole = ops % ALL == 0 or (returned and PER_OP * (ops - self.asked) >= len(self.live))
+        whole = ops - self.asked >= ALL or (returned and PER_OP * (ops - self.asked) >= len(self.live))
         self.asked = ops if whole else self.asked
         asked = self.live.items() if whole else islice(reversed(self.live.items()), RECENT)
         gone = UntypedStorage._expired
@@ -69,11 +69,15 @@ class Lifetimes:
             del self.live[place]
             self.last[self.roots[place]] = ops - 1
 
+    def ask_all(self) -> None:
+        """Look at all of them before the next op: what a backward pass was given goes with its return."""
+        self.asked -= ALL
+
     def settings(self, ops: list[Op]) -> dict[str, Any]:
         """`within` and `parts`; `held`: the first tensor of a storage -> the last op before it was freed, where that is not the last that
         uses it; `beside`: the first tensor of a storage that no op names as its output, such as the places that a pooling layer notes down
         for its gradient -> its bytes, the op that made it and the last before it was freed."""
-        self.freed(ALL * -(-len(ops) // ALL))
+        self.freed(max(len(ops), self.asked + ALL))
         for op in ops:  # a rule's own tensor that its next op writes over
             for t in op.inputs[:1] if op.attrs.get("inplace") else ():
                 if t.name.startswith(f"{op.outputs[0].name}:"):

@@ -22,6 +22,7 @@ from ironlaw.tracing import graph_breaks, higher_order, value_requests
 from ironlaw.tracing.aten import Call
 from ironlaw.tracing.aten_tables import FREE
 from ironlaw.tracing.fake_results import FakeResultCache
+from ironlaw.tracing.gradient_sums import ADD, ADD_TO, GradientSums
 from ironlaw.tracing.libraries import LibraryBehaviour
 from ironlaw.tracing.lifetimes import Lifetimes
 from ironlaw.tracing.memory_layout import strided
@@ -65,6 +66,7 @@ class Recorder(TorchDispatchMode):
         self.breaks: list[graph_breaks.Break] = []
         self.unknown: dict[str, int] = {}
         self.names: dict[int, tuple[str, str]] = {}
+        self.sums = GradientSums()
         self.first: dict[int, tuple[str, str]] = {}  # the names before the call
         self.path: list[str] = []
         self.depth = 0  # how many modules were running at the last op
@@ -132,6 +134,7 @@ class Recorder(TorchDispatchMode):
         """Notes a tensor that a recorded op made; in place if something was there before the call."""
         there, before = self.names.get(self.place(tensor), ("", "activation"))
         self.known(tensor, name, role)
+        self.sums.made(self.place(tensor))
         if role == "activation" and tensor.layout == torch.strided:
             self.lifetimes.made(self.place(tensor), tensor, name, "" if before == "activation" else there)
 
@@ -140,6 +143,7 @@ class Recorder(TorchDispatchMode):
         place = self.place(tensor)
         if place not in self.names:
             self.known(tensor, self.unique("constant"), "buffer")
+        self.lifetimes.touched(place)
         name, role = self.names[place]
         shape = tuple(map(int, tensor.shape)) if tensor.layout == torch.strided else (sparse_elements(tensor),)
         return types.Tensor(name, shape, format_of(tensor.dtype), role)
@@ -165,6 +169,8 @@ class Recorder(TorchDispatchMode):
             return self.run(func, args, kwargs)
 
     def run(self, func: Any, args: Any, kwargs: Any) -> Any:
+        if func is ADD and self.sums.in_place(args):
+            func = ADD_TO
         schema_info = schema(func)
         self.call = (schema_info.name, self.call[1] + 1)
         tensors_in = tensors((args, kwargs))
