@@ -201,7 +201,7 @@ def as_json(graph: Graph, every: bool) -> dict[str, Any]:
 
     data = about(graph.name)
     out: dict[str, Any] = {**_totals(graph), "name": data["name"], "source": data["source"], "date": data["date"]}
-    out["settings"] = dict(graph.settings)
+    out["settings"] = {name: value for name, value in graph.settings.items() if name != "wholes"}  # those that can be chosen
     out |= {"all_flops": graph.work.flops, "read": graph.work.read, "written": graph.work.written}
     out |= {"weight_bytes": graph.weight_bytes, "cache_bytes": graph.cache_bytes}
     out["kinds"] = {

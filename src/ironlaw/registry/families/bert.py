@@ -34,7 +34,7 @@ def build(
     outputs = [x]
     if pooler:
         outputs.append(b.emit("tanh", "pooler.tanh", b.linear("pooler.dense", view(x, batch, hidden), hidden)))
-    return b.graph(outputs, batch=batch, seq=seq, dtype=dtype)
+    return b.graph(outputs, batch=batch, seq=seq, dtype=dtype, wholes={"position_ids": (1, positions)})
 
 
 def _embeddings(b: Builder, words: Tensor, vocab: int, positions: int, token_types: int, hidden: int) -> Tensor:
