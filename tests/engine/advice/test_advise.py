@@ -6,9 +6,11 @@ from dataclasses import replace
 import pytest
 
 import ironlaw as il
+from ironlaw.backends.evidence_ops import OPS
 from ironlaw.engine.advice.advise import MOST, advise
 from ironlaw.engine.advice.program import Sources
 from ironlaw.engine.advice.slower import MASKED, why_slower
+from ironlaw.engine.device.types import Graph
 from ironlaw.registry.program_changes import change_words
 
 H200 = il.hardware("h200_sxm")
@@ -107,6 +109,17 @@ def test_a_training_step_is_neither_replayed_nor_stored_in_integers():
     tried = advise(Sources(training), il.predict(training, H200))
     changes = {change for action in (*tried.actions, *tried.slower, *tried.unsure) for change in action.changes}
     assert changes == {"layout", "compiled"}
+
+
+@pytest.mark.parametrize(("how", "replayed"), [("svdvals", False), ("cholesky", True)])
+def test_what_the_host_waits_for_is_not_replayed_and_a_librarys_kernels_are_not_compiled(how, replayed):
+    op = OPS["decompose"]({"matrices": 4, "longer": 512, "shorter": 512, "sides": 0, "dtype": "fp32", "how": how})
+    graph = Graph(how, (op,), "fp32")
+    tried = advise(Sources(graph), il.predict(graph, H200), per_kernel=0.1, words=change_words())
+    every = (*tried.actions, *tried.slower, *tried.unsure)
+    assert any({"graphs", "eager_graphs"} & set(action.changes) for action in every) == replayed
+    assert any(action.after.kernels > 10 for action in every)
+    assert all(action.build_s < 1.0 for action in every if action.build_s is not None)
 
 
 def test_the_half_that_was_captured_is_taken():

@@ -20,6 +20,8 @@ from ironlaw.engine.advice.programs import WIDE, fused_kernels
 from ironlaw.engine.advice.slower import why_slower
 from ironlaw.engine.device.machine import NARROW, Hardware
 from ironlaw.engine.device.prediction import Prediction
+from ironlaw.engine.device.types import Graph
+from ironlaw.engine.device.work.solver_work import WAITED_FOR
 from ironlaw.units import show, significant
 
 MOST = 3  # actions
@@ -202,7 +204,7 @@ def changes(program: Program, sources: Sources) -> Iterator[tuple[str, Program, 
     graph, machine = sources.graph, program.machine
     if not program.steps:
         yield SYNCS, replace(program, steps=frozenset({SYNCS})), 0
-    for mode in _modes(program):
+    for mode in _modes(program, graph):
         yield mode, replace(program, plan=replace(program.plan, mode=mode)), 0
     if not program.fmt:
         yield from ((fmt, replace(program, fmt=fmt), 0) for fmt in _formats(program, graph.dtype))
@@ -216,11 +218,11 @@ def changes(program: Program, sources: Sources) -> Iterator[tuple[str, Program, 
         yield from (("batch", replace(program, times=times), 0) for times in sources.larger)
 
 
-def _modes(program: Program) -> tuple[str, ...]:
-    queued = program.machine.dispatch == "queued"
+def _modes(program: Program, graph: Graph) -> tuple[str, ...]:
+    replayed = program.machine.dispatch == "queued" and not any(op.kind == "solver" and op.attrs["how"] in WAITED_FOR for op in graph.ops)
     if program.plan.mode == "eager":
-        return ("eager_graphs", "compiled", "graphs") if queued else ("compiled",)
-    return ("graphs",) if program.plan.mode == "compiled" and queued else ()
+        return ("eager_graphs", "compiled", "graphs") if replayed else ("compiled",)
+    return ("graphs",) if program.plan.mode == "compiled" and replayed else ()
 
 
 def _formats(program: Program, dtype: str) -> Iterator[str]:

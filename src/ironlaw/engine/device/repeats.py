@@ -20,12 +20,13 @@ COUNT = re.compile(r"\.\d+(?=…|$)")
 
 
 def kernels_to_compile(prediction: Prediction) -> Number:
-    """The kernels of a compiled prediction, those of a loop's turns counted once."""
-    if not prediction.graph.settings.get("captured"):
-        return prediction.kernels
+    """The kernels of a compiled prediction, those of a loop's turns counted once, and a solver's, which its library brings, as one call."""
     rows = prediction.ops
+    each = [1.0 if row.op.kind == "solver" else row.kernels for row in rows]
+    if not prediction.graph.settings.get("captured"):
+        return sum(each)
     once = first_turns([_known_by(row) for row in rows])
-    return prediction.kernels - sum(row.kernels for row, first in zip(rows, once, strict=True) if not first)
+    return sum(count for count, first in zip(each, once, strict=True) if first)
 
 
 def _known_by(row: OpRow) -> Any:
