@@ -84,10 +84,11 @@ def load(path: Path) -> Box:
         raise BadRegistry(f"{path.name}: [sums] needs a link rated for as much; add one, or leave [sums] out")
     if ("host_memory" in data) != ("host_bytes" in data):
         raise BadRegistry(f"{path.name}: [host_memory] and [host_bytes] go together; give how fast the host's memory is, and how large")
+    memory, room = _figure(path, data, "host_memory", "B/s"), _figure(path, data, "host_bytes", "B")
     return Box(
         path.stem, data["name"], device, devices, group, link, wires["bridge"], wires["nic"],
         _count(path, data, "nics", 0), _figure(path, data, "start", "s"), bus, _figure(path, data, "network_start", "s"), sums,
-        _sources(data), _figure(path, data, "host_memory", "B/s"), _figure(path, data, "host_bytes", "B"),
+        _sources(data), memory, room,
     )  # fmt: skip
 
 
