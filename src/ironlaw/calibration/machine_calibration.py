@@ -37,6 +37,7 @@ BOOST = 0.01  # seconds of steady arithmetic before the clock begins to fall; me
 
 @cache
 def estimated(library: Backend, name: str) -> Curve | None:
+    """The curve of a kernel that no row holds, from whole models' times."""
     constants: Any = library.estimates.get(name)
     return Curve(**constants) if constants else None
 
