@@ -16,7 +16,7 @@ import torch
 from gpu import GPU, sync, write
 
 from ironlaw.measure.devices.kernel_times import profile, reason
-from ironlaw.measure.rows import function_row
+from ironlaw.measure.rows import op_row
 
 SIZES = (3, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
 BATCHES = (1, 16, 256, 4096, 65536)
@@ -27,7 +27,7 @@ METHOD = (
     "GPU kernel, memset and memcpy durations from torch.profiler (CUDA activity only), 1 warm-up and 3 measured calls per row, a marker "
     "kernel before every call; busy_s is the median over calls of the sum of durations. wall_s: one synchronised call on the host's clock. "
     "torch.linalg and ATen functions of a batch of matrices n × n, tall ones 8n × n, with random data made well conditioned: a symmetric "
-    "positive definite matrix for Cholesky, eigenvalues and solves. Right-hand sides have `columns`."
+    "positive definite matrix for Cholesky, eigenvalues and solves. `list` has kernels from a tenth of a call's time."
 )
 
 
@@ -60,30 +60,34 @@ def with_sides(call, columns, factor=None, rows=1):
 
 
 lower = torch.linalg.cholesky
+SQUARE = 1  # rows for each column
+EACH = None  # as many right-hand sides as columns
 tall = lambda batch, n, dtype: general(batch, n, dtype, TALL * n)  # noqa: E731
 WAYS = {
-    ("linalg_cholesky_ex", "square"): on(torch.linalg.cholesky_ex, definite),
-    ("linalg_lu_factor_ex", "square"): on(torch.linalg.lu_factor_ex, definite),
-    ("linalg_inv_ex", "square"): on(torch.linalg.inv_ex, definite),
-    ("_linalg_solve_ex", "one"): with_sides(torch.linalg.solve_ex, 1),
-    ("_linalg_solve_ex", "square"): with_sides(torch.linalg.solve_ex, None),
-    ("linalg_solve_triangular", "one"): with_sides(lambda a, b: torch.linalg.solve_triangular(a, b, upper=False), 1, lower),
-    ("linalg_solve_triangular", "square"): with_sides(lambda a, b: torch.linalg.solve_triangular(a, b, upper=False), None, lower),
-    ("cholesky_solve", "one"): with_sides(lambda a, b: torch.cholesky_solve(b, a), 1, lower),
-    ("cholesky_solve", "square"): with_sides(lambda a, b: torch.cholesky_solve(b, a), None, lower),
-    ("_linalg_det", "square"): on(torch.linalg.det, definite),
-    ("linalg_qr", "square"): on(torch.linalg.qr, general),
-    ("linalg_qr", "tall"): on(torch.linalg.qr, tall),
-    ("_linalg_eigh", "vectors"): on(torch.linalg.eigh, definite),
-    ("_linalg_eigh", "values"): on(torch.linalg.eigvalsh, definite),
-    ("_linalg_svd", "vectors"): on(lambda a: torch.linalg.svd(a, full_matrices=False), general),
-    ("_linalg_svd", "values"): on(torch.linalg.svdvals, general),
-    ("_linalg_svd", "tall"): on(lambda a: torch.linalg.svd(a, full_matrices=False), tall),
-    ("linalg_lstsq", "tall"): with_sides(torch.linalg.lstsq, 1, rows=TALL),
-    ("linalg_matrix_exp", "square"): on(torch.linalg.matrix_exp, lambda b, n, d: definite(b, n, d) / 4),
+    ("cholesky", SQUARE, 0): on(torch.linalg.cholesky_ex, definite),
+    ("lu", SQUARE, 0): on(torch.linalg.lu_factor_ex, definite),
+    ("inverse", SQUARE, 0): on(torch.linalg.inv_ex, definite),
+    ("solve", SQUARE, 1): with_sides(torch.linalg.solve_ex, 1),
+    ("solve", SQUARE, EACH): with_sides(torch.linalg.solve_ex, None),
+    ("triangular", SQUARE, 1): with_sides(lambda a, b: torch.linalg.solve_triangular(a, b, upper=False), 1, lower),
+    ("triangular", SQUARE, EACH): with_sides(lambda a, b: torch.linalg.solve_triangular(a, b, upper=False), None, lower),
+    ("cholesky_solve", SQUARE, 1): with_sides(lambda a, b: torch.cholesky_solve(b, a), 1, lower),
+    ("cholesky_solve", SQUARE, EACH): with_sides(lambda a, b: torch.cholesky_solve(b, a), None, lower),
+    ("det", SQUARE, 0): on(torch.linalg.det, definite),
+    ("qr", SQUARE, 0): on(torch.linalg.qr, general),
+    ("qr", TALL, 0): on(torch.linalg.qr, tall),
+    ("eigh", SQUARE, 0): on(torch.linalg.eigh, definite),
+    ("eigvalsh", SQUARE, 0): on(torch.linalg.eigvalsh, definite),
+    ("svd", SQUARE, 0): on(lambda a: torch.linalg.svd(a, full_matrices=False), general),
+    ("svdvals", SQUARE, 0): on(torch.linalg.svdvals, general),
+    ("svd", TALL, 0): on(lambda a: torch.linalg.svd(a, full_matrices=False), tall),
+    ("lstsq", TALL, 1): with_sides(torch.linalg.lstsq, 1, rows=TALL),
+    ("matrix_exp", SQUARE, 0): on(torch.linalg.matrix_exp, lambda b, n, d: definite(b, n, d) / 4),
 }
 FORMATS = {"fp32": torch.float32, "fp64": torch.float64}
-ALSO_FP64 = ("linalg_cholesky_ex", "_linalg_solve_ex", "_linalg_eigh", "_linalg_svd", "linalg_inv_ex")
+ALSO_FP64 = ("cholesky", "solve", "eigh", "eigvalsh", "svd", "svdvals", "inverse")
+LEAST = 0.1  # of a call's time, for a kernel to be listed; the one that finds the R of a batch always is
+FINDS_R = "geqr2_batch"
 
 
 def clocked(prepare, batch, n, dtype):
@@ -117,6 +121,16 @@ def shapes(prepare, dtype, sizes, until):
             yield batch, n, wall
 
 
+def about(way, batch, n, dtype):
+    how, tallness, sides = way
+    return {"how": how, "matrices": batch, "longer": tallness * n, "shorter": n, "sides": n if sides is EACH else sides, "dtype": dtype}
+
+
+def thinned(times):
+    kept = [each for each in times.get("list", ()) if each["seconds"] >= LEAST * times["busy_s"] or FINDS_R in each["name"]]
+    return {**times, "list": kept} if "list" in times else times
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", required=True, type=Path)
@@ -125,23 +139,19 @@ def main():
     args = parser.parse_args()
     torch.manual_seed(0)
     rows, begin = [], time.monotonic()
-    jobs = [(way, "fp32") for way in WAYS] + [(way, "fp64") for way in WAYS if way[0] in ALSO_FP64 and way[1] != "tall"]
-    for done, ((name, form), dtype) in enumerate(jobs, 1):
-        prepare, until = WAYS[name, form], begin + args.budget * done / len(jobs)
+    jobs = [(way, "fp32") for way in WAYS] + [(way, "fp64") for way in WAYS if way[0] in ALSO_FP64 and way[1] == SQUARE]
+    for done, (way, dtype) in enumerate(jobs, 1):
+        prepare, until = WAYS[way], begin + args.budget * done / len(jobs)
         sizes = SIZES[:3] if args.small else SIZES if dtype == "fp32" else SIZES[1::2]
         known = list(shapes(prepare, FORMATS[dtype], sizes, until))
         good = [shape for shape in known if not isinstance(shape[2], str)]
         calls = [partial(prepare, batch, n, FORMATS[dtype]) for batch, n, _ in good]
         times = profile(GPU, calls, warmup=1, iterations=3, keep=6)
         for (batch, n, wall), time_ in zip(good, times, strict=True):
-            rows.append(function_row(name, {"form": form, "batch": batch, "n": n, "dtype": dtype}, "eager", time_, wall_s=round(wall, 9)))
-        rows += [
-            function_row(name, {"form": form, "batch": batch, "n": n, "dtype": dtype}, "eager", {"error": why})
-            for batch, n, why in known
-            if isinstance(why, str)
-        ]
+            rows.append(op_row("decompose", about(way, batch, n, dtype), thinned(time_), wall_s=round(wall, 9)))
+        rows += [op_row("decompose", about(way, batch, n, dtype), {"error": why}) for batch, n, why in known if isinstance(why, str)]
         write(args.out, METHOD, rows)
-        print(f"{name} {form} {dtype}: {len(good)} of {len(known)} shapes, {time.monotonic() - begin:.0f} s", flush=True)
+        print(f"{way} {dtype}: {len(good)} of {len(known)} shapes, {time.monotonic() - begin:.0f} s", flush=True)
 
 
 if __name__ == "__main__":

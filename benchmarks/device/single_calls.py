@@ -24,7 +24,7 @@ MOST = 6e9  # bytes of a call's inputs
 METHOD = (
     "GPU kernel, memset and memcpy durations from torch.profiler (CUDA activity only), 2 warm-up and 5 measured calls per row, a marker "
     "kernel before every call; busy_s is the median over calls of the sum of durations. ATen functions called by themselves on random "
-    "data, which stays where the call before left it. captured: the op as `ironlaw` captures the same call on tensors without data; a row "
+    "data, which stays where the call before left it. called: the op as `ironlaw` captures the same call on tensors without data; a row "
     "with ATen's name is of a call that comes to several ops."
 )
 A = torch.ops.aten
@@ -266,7 +266,7 @@ def captured_call(call, args, dtype):
 
     with torch.no_grad():
         ops = [op for op in il.capture(again, tuple(flat)).ops if op.work.launches]
-    return ("captured", params(ops[0])) if len(ops) == 1 and ops[0].kind != "unknown" else None
+    return ("called", params(ops[0])) if len(ops) == 1 and ops[0].kind != "unknown" else None
 
 
 def named(call, args, dtype):

@@ -174,12 +174,19 @@ def graph_of(row: Row) -> tuple[Graph, str, str] | None:
         if row.op in ("generated_norm", "captured"):
             return None  # the former's row holds convolutions too; the latter's are parts of models, which are judged whole
         op_of_row = OPS[row.op](params)
-        return Graph(row.op, (op_of_row,), op_of_row.dtype), _kind(row.op), f"{row.op} {_shape(params)}"
+        name, sizes = _name(row), _shapes(params) if row.op == "called" else _shape(params)
+        return Graph(row.op, (op_of_row,), op_of_row.dtype), _kind(name), f"{name} {sizes}"
     return None
 
 
 def _kind_of(row: Row) -> str:
-    return _kind(row.op) if row.kind == "op" else row.kind
+    return _kind(_name(row)) if row.kind == "op" else row.kind
+
+
+def _name(row: Row) -> str:
+    """What an op's row is called by: how a decomposition is done, the kind of op that was called by itself."""
+    name = {"called": "kind", "decompose": "how"}.get(row.op, "")
+    return str(row.params[name]) if name else row.op
 
 
 def _kind(name: str) -> str:
@@ -194,6 +201,11 @@ def _kind(name: str) -> str:
 
 def _shape(params: Mapping[str, Any]) -> str:
     return " ".join(f"{k}={v}" for k, v in params.items() if k not in ("dilation", "bias", "ph", "pw"))
+
+
+def _shapes(params: Mapping[str, Any]) -> str:
+    """Of an op as capture has it: its inputs' formats and sizes."""
+    return ", ".join(f"{dtype} {'×'.join(map(str, sizes))}" for dtype, _, *sizes in params["inputs"])
 
 
 # ---- the functions of the evidence, op by op

@@ -215,7 +215,7 @@ def _columnwise(p: Params) -> Op:
 
 
 MOVES: dict[str, Callable[[Params], Op]] = {
-    "captured": _captured, "decompose": _decomposed,
+    "captured": _captured, "called": _captured, "decompose": _decomposed,
     "transpose_2d": _columnwise, "compare": _compared, "clone_columns": _turned_rows, "repeat_rows": _repeated, "sort_rows": _sorted,
     "complex_mul": _complex_mul, "complex_bmm": _complex_bmm, "rfft": _transformed(real=True), "fft": _transformed(real=False),
     "cat_columns": _joined, "cat_channels": _joined, "cat_token": _joined,

@@ -19,8 +19,7 @@ APART = 2.0
 MANY_COLUMNS = 2**17  # that keep every thread of a large GPU busy: their sum is a stream
 # of a top-k: rows, up to so many, and how long they are where blocks share them
 BY_DIGITS = ((20, 20000), (40, 10000), (80, 8000), (200, 5000), (800, 3000), (4000, 800), (float("inf"), 400))
-# ways to decompose or solve that no row measures -> whose rows serve
-ALIKE = {"lu_solve": "triangular", "triangle": "qr", "lstsq": "qr", "eig": "svd", "eigvals": "svdvals"}
+DOUBLE = ("fp64", "complex128")
 FILLED = 8  # elements that fill a vector of 16 bytes in a two-byte format
 
 
@@ -252,11 +251,11 @@ def spectrum(op: Op) -> Signature:
 
 
 def solved(op: Op) -> Signature:
-    """A way of decomposing or solving in all formats together: most of them wait for one column after the other. What has no rows goes by
-    those of its like."""
-    of, like = sizes(op.inputs, op.attrs["how"]), ALIKE.get(op.attrs["how"], op.attrs["how"])
-    sides = logs(of.sides) if like in SOLVED_FOR else ()
-    return Signature(f"solver {like}", (*logs(of.matrices, of.longer, of.shorter), *sides))
+    """A way of decomposing or solving in all formats together: most of them wait for one column after the other."""
+    how = op.attrs["how"]
+    of = sizes(op.inputs, how)
+    sides = logs(of.sides) if how in SOLVED_FOR else ()
+    return Signature(f"solver {how}", (*logs(of.matrices, of.longer, of.shorter), *sides, APART * (op.dtype in DOUBLE)))
 
 
 def _same(a: Number, b: Number) -> bool:

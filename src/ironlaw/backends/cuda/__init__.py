@@ -89,6 +89,10 @@ class Cuda(Backend):
         if mode != "eager" and op.kind in ("conv2d", "conv_transpose2d") and op.attrs.get("dims", 2) != 1 and "layout" not in op.attrs:
             op = with_attrs(op, layout="nhwc")
         signature = super().signature(op, mode)
+        if signature and op.kind == "solver":
+            from ironlaw.backends.cuda.solvers import by_routine
+
+            return by_routine(op, signature)
         if signature and op.kind == "matmul" and signature.family == "linear 32 bit":
             return replace(signature, family="gradient 32 bit")
         return signature

@@ -21,7 +21,7 @@ EAGER: dict[str, Lowering] = {kind: lower for family in FAMILIES for kind, lower
 COMPILED: dict[str, Lowering] = {kind: lower for family in FAMILIES for kind, lower in getattr(family, "COMPILED", {}).items()}
 ROWS: dict[str, Samples] = {name: samples for family in FAMILIES for name, samples in getattr(family, "ROWS", {}).items()}
 FALLBACK: dict[str, str] = {name: other for family in FAMILIES for name, other in getattr(family, "FALLBACK", {}).items()}
-ESTIMATES: dict[str, dict[str, float]] = {name: constants for family in (conv, solvers) for name, constants in family.ESTIMATES.items()}
+ESTIMATES: dict[str, dict[str, float]] = conv.ESTIMATES
 
 
 # kinds that no sweep measures in every format
@@ -70,7 +70,7 @@ def samples(rows: Iterable[Row], machine: Hardware) -> Iterator[Sample]:
     for row in rows:
         if row.kind != "op" or row.error:
             continue
-        if row.op == "captured":
+        if row.op in ("captured", "called"):
             yield from within_models(row, machine)
         elif row.op in ROWS:
             yield from ROWS[row.op](row, machine)

@@ -32,7 +32,7 @@ AFTER = 0.9  # after the last backward pass, where neither modules nor autograd 
 ENTRY = 20.0  # to enter a compiled function, where that was not measured: guards, arguments, wrapper; 6 for a small one again and again
 RECURRENT, PER_KERNEL = 30.0, 0.5  # a recurrent layer: weights gathered and described, then each kernel that cuDNN launches itself
 SOLVER = 2.0  # a decomposition or solve, beside each kernel that its library launches: times IN_MODEL, about the median wall time of 365
-# calls that the host holds up (benchmarks/device/decompositions.py; the registry has no such rows yet); the first of a library take longer
+# calls that the host holds up (evidence h200_sxm/decompositions); the first of a library take longer
 PER_TENSOR = 0.15  # default launches for each tensor of a call on lists, an optimiser's: 1.9 for each parameter of AdamW's thirteen
 
 # What checkpoints add, in default launches: for each segment that runs again, and for each op in it, beside the op itself. Without

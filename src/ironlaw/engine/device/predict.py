@@ -27,6 +27,7 @@ from ironlaw.engine.device.types import STORED, Graph, Op, Tensor
 from ironlaw.engine.device.wires import on_wires, wire_cost
 from ironlaw.engine.device.work import COLLECTIVE, with_attrs
 from ironlaw.engine.device.work import op as make_op
+from ironlaw.engine.device.work.solver_work import WAITED_FOR
 from ironlaw.errors import unknown
 
 __all__ = ["OpRow", "Prediction", "bound", "is_sweep", "one_launch", "predict"]
@@ -196,7 +197,7 @@ def _schedule(graph: Graph, captured: Graph, plan: Plan, hardware: Hardware, mod
     launches = [c.launch for c in costs]
     if plan.mode == "compiled":
         launches[0] = launches[0] + (entered(host, graph.settings, hardware.dispatch) if plan.launch is None else host.entry)
-    waits = [bool(op.attrs.get(WAITS)) for op in graph.ops]
+    waits = [bool(op.attrs.get(WAITS)) or (op.kind == "solver" and op.attrs["how"] in WAITED_FOR) for op in graph.ops]
     dispatch = "queued" if plan.dispatch == hardware.dispatch == "queued" else "synchronous"
     sends, joins = on_wires(graph, captured, [_sent(op, hardware, plan, model) for op in graph.ops]) if _together(graph) else ((), ())
     return Schedule(dispatch, launches, waits=waits if any(waits) else (), sends=sends, joins=joins)

@@ -45,8 +45,9 @@ FLOPS: dict[str, Callable[[Number, Number, Number], Number]] = {
     "svdvals": lambda m, n, k: 4.0 * m * n**2 - 4.0 / 3.0 * n**3,
     "matrix_exp": lambda m, n, k: 10.0 * n**3,  # five products: a polynomial of degree 18 in x (Bader, Blanes and Casas 2019)
 }  # fmt: skip
-# after these the host looks whether the method converged, so no CUDA graph holds them (PyTorch: "synchronizes that device with the CPU")
-WAITED_FOR = ("eigh", "eigvalsh", "eig", "eigvals", "svd", "svdvals")
+# after these the host reads whether the method converged, which matrices had full rank, or how large they were: it waits, and no CUDA
+# graph holds them (PyTorch: "synchronizes that device with the CPU")
+WAITED_FOR = ("eigh", "eigvalsh", "eig", "eigvals", "svd", "svdvals", "lstsq", "matrix_exp")
 SOLVED_FOR = ("solve", "triangular", "lu_solve", "cholesky_solve", "lstsq")  # what comes with right-hand sides
 
 
