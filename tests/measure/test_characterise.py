@@ -1,5 +1,7 @@
 """The whole characterisation on a machine of known figures, and what happens when it is disturbed."""
 
+from dataclasses import replace
+
 import pytest
 from fake import CALL, LEVELS, RATES, FakeDevice, Quiet
 
@@ -83,6 +85,27 @@ def test_a_busy_machine_is_measured_twice_and_said():
     assert found.noise.others == pytest.approx(0.4)
     assert found.repeated == ["launches", "products", "streams", "ops"]
     assert "other processes" in found.noise.reasons[0]
+
+
+def test_a_minute_ends_on_a_machine_that_others_slow_down(monkeypatch):
+    """Calls take 300 times as long: what there is by then is kept, describes the machine, and says what is missing."""
+    backend, asked = FakeDevice(), []
+    backend.slower = lambda: 300.0
+    monkeypatch.setattr(backend, "launches", lambda: {"add": backend.takes(CALL)} | {str(i): backend.takes(CALL) for i in range(300)})
+    monkeypatch.setattr(backend, "cases", lambda: iter(list(FakeDevice.cases(backend)) * 100))
+    monkeypatch.setattr(backend, "compiles", lambda longest: asked.append(longest) or ([], []))
+    found = run(backend, replace(QUICK, whole=40.0, patience=15.0), others=0.8)
+    assert 25.0 < backend.clock.now() < 40.0 and 0.0 < asked[0] < 40.0 - 0.15 * 40.0
+    told = figures(found.rows, {"backend": "cpu", "threads": 1}, {"l1": 128e3, "l2": 2e6})
+    assert told.bandwidth == pytest.approx(LEVELS[-1][1] / 300.0, rel=0.05) and told.launch == pytest.approx(300.0 * CALL, rel=0.05)
+    note = next(note for note in found.notes if note.startswith("time was up before"))
+    for words in ("launches of", "of 300 single operators", "another minute measures more"):
+        assert words in note
+
+
+def test_a_few_working_sets_span_the_whole_first():
+    assert machine_sections.coarse_first([float(i) for i in range(20)])[:4] == [0.0, 3.0, 11.0, 19.0]
+    assert sorted(machine_sections.coarse_first([float(i) for i in range(20)])) == [float(i) for i in range(20)]
 
 
 def test_a_disturbance_that_passes_is_measured_again_and_forgotten():

@@ -9,6 +9,7 @@ import ironlaw as il
 from ironlaw.backends import require
 from ironlaw.backends.rows import Row
 from ironlaw.calibration.fit import fit
+from ironlaw.calibration.local_fit import fitting
 from ironlaw.cli.show.measured_machine import worth
 from ironlaw.measure.machine import minute as minutes
 from ironlaw.measure.machine.characterise import characterise
@@ -32,6 +33,7 @@ def device(monkeypatch):
     case = next(iter(fake.cases()))
     made = {2**n: case.prepare for n in range(8, 24)}
     monkeypatch.setattr(minutes, "chosen_cases", lambda name: CASES)
+    monkeypatch.setattr(minutes, "fitting", lambda: lambda rows: 0.1 * rows)
     monkeypatch.setattr(
         "ironlaw.measure.suites.cpu.cases.cases",
         lambda: (type(case)("relu", {"numel": n, "dtype": "fp32"}, prepare) for n, prepare in made.items()),
@@ -56,6 +58,17 @@ def test_no_case_begins_when_the_time_is_up(device):
     assert minute(device, SIZES, quiet, lambda: False, device.clock.now() - 1.0).rows == []
 
 
+def test_time_is_left_to_fit_curves_to_what_was_timed(device, monkeypatch):
+    monkeypatch.setattr(minutes, "fitting", lambda: lambda rows: 10.0 * max(rows - 1, 0))
+    part = minute(device, SIZES, quiet, lambda: False, device.clock.now() + 10.0)
+    assert [row["params"]["numel"] for row in part.rows] == [2**20, 2**10]
+
+
+def test_what_a_fit_will_take_grows_faster_than_its_rows():
+    takes = fitting()
+    assert takes(0) > 0.0 and takes(1400) > 1.9 * takes(600)
+
+
 def test_an_interrupt_keeps_what_is_there(device):
     def interrupted(share, doing):
         raise KeyboardInterrupt
@@ -76,7 +89,8 @@ def test_where_kernels_are_timed_the_chosen_cases_stand_for_the_single_ops(devic
     monkeypatch.setattr(device, "busy", lambda calls: [{"busy_s": 1e-6} for _ in calls])
     monkeypatch.setattr(device, "cases", lambda: pytest.fail("timed twice"))
     found = characterise(device, SIZES, watch=lambda: Quiet(device.clock, 0.0), rest=until)
-    assert found.minute is None and all(row.busy_s for row in found.rows)  # this one has no PyTorch to time them with
+    assert found.minute.timed == 0 and all(row.busy_s for row in found.rows)  # this one has no PyTorch to time them with
+    assert "over before any of 4 operators" in worth(found.minute) and "--seconds 120" in worth(found.minute)
 
 
 @pytest.mark.parametrize(
@@ -87,8 +101,7 @@ def test_where_another_minute_adds_little_it_says_what_does(result, words):
     assert words in worth(result)
 
 
-def test_without_a_list_or_a_row_there_is_nothing_to_say(device, monkeypatch):
-    assert judged(device, 0, 1.0) is None
+def test_without_a_list_there_is_nothing_to_say(device, monkeypatch):
     monkeypatch.setattr(minutes, "chosen_cases", chosen_cases)
     device.chosen = ""
     assert judged(device, 3, 1.0) is None and chosen_cases("").left(5) == 0.0

@@ -6,6 +6,7 @@ Nothing but the standard library and PyTorch or NumPy is needed here, so that a 
 from __future__ import annotations
 
 import argparse
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -40,6 +41,7 @@ ironlaw measure --for model.py:net
 ironlaw measure --export my_machine.json
 """
 QUIET = 10.0  # seconds to wait for other processes to finish
+START = 2.0  # seconds that starting Python and storing the result take
 WIDE = 0.35  # share of the bar that the quick part takes when the wide sweep follows
 
 
@@ -137,12 +139,13 @@ def run(args: argparse.Namespace) -> int:
     for name in measure_model.OPTIONS:
         if getattr(args, name):
             raise BadValue(f"--{name} needs a model; name one (ironlaw measure resnet50 --{name} …), or leave it out")
+    began = time.perf_counter()
     device = choose(args.device)
     parts = _parts(device, args) if args.full else ()
     place = measure_model.writable(args.out) if args.out else home.path("evidence", SLUG, "machine.json")
     with ProgressBar() as meter:
         _wait(args, meter)
-        result = _measure(device, args, parts, meter)
+        result = _measure(device, args, parts, meter, time.perf_counter() - began + START)
         figures = read_figures(result, device)
         meter(1.0, "fitting curves")
         stored = _store(result, figures, device, place, args)
@@ -198,7 +201,7 @@ def _for_model(args: argparse.Namespace) -> int:
 def measure_and_keep(args: argparse.Namespace, device: Device, progress: Progress) -> None:
     """The quick measurement of the machine, stored as `this`."""
     _wait(args, progress)
-    result = characterise(device, MINUTE, progress, rest=minute.until)
+    result = characterise(device, MINUTE, progress, rest=minute.until)  # a minute of its own
     keep(result, read_figures(result, device), device, args.noisy)
     if result.stopped:
         raise KeyboardInterrupt
@@ -223,11 +226,12 @@ def _wait(args: argparse.Namespace, meter: Progress) -> None:
         )
 
 
-def _measure(device: Device, args: argparse.Namespace, parts: Sequence[str], meter: ProgressBar) -> Characterisation:
+def _measure(device: Device, args: argparse.Namespace, parts: Sequence[str], meter: ProgressBar, spent: float) -> Characterisation:
+    """`spent`: seconds since the command began."""
     if not args.full:
         if args.short:
             return characterise(device, SHORT, meter)
-        return characterise(device, replace(MINUTE, whole=args.seconds or MINUTE.whole), meter, rest=minute.until)
+        return characterise(device, replace(MINUTE, whole=max((args.seconds or MINUTE.whole) - spent, 1.0)), meter, rest=minute.until)
     from ironlaw.measure.suites.suite_sweep import method, sweep
 
     result = characterise(device, QUICK, within(meter, 0.0, WIDE))

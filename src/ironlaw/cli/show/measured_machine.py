@@ -54,6 +54,11 @@ def _launches(result: Characterisation, figures: Figures) -> None:
 
 def worth(minute: Minute) -> str:
     """What the chosen operators tell, and what another minute would add."""
+    if not minute.timed:
+        return (
+            f"The minute was over before any of {minute.cases:,} operators that tell most about models was timed, so one is about"
+            f" {minute.now:.0%} off on average. Close other programs, or give it another minute: ironlaw measure --seconds 120"
+        )
     if minute.timed >= minute.cases:
         more = "All of them were timed; `ironlaw measure --full` times more kinds, and `--for MODEL` the operators of your model."
     elif minute.now - minute.then < LITTLE:

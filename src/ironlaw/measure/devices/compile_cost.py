@@ -54,7 +54,7 @@ print(json.dumps(times | {"eager": median(lambda: function(x, y)), "compiled": m
 
 def cost(device: str, longest: float) -> tuple[list[Draft], list[str]]:
     """Rows of kind function (eager and compiled), or a note on why there are none."""
-    with tempfile.TemporaryDirectory() as empty:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as empty:
         caches = {"TORCHINDUCTOR_CACHE_DIR": os.path.join(empty, "inductor"), "TRITON_CACHE_DIR": os.path.join(empty, "triton")}
         try:
             done = subprocess.run(

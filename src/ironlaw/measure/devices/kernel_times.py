@@ -25,9 +25,10 @@ def profile(
     warmup: int = WARMUP,
     iterations: int = ITERATIONS,
     keep: int | None = None,
-    each: Callable[[int], None] = lambda index: None,
+    each: Callable[[int], bool] = lambda index: True,
 ) -> list[dict[str, Any]]:
-    """One session of the profiler. A case prepares its inputs and returns the call; `each` is called with its number first, and may raise.
+    """One session of the profiler. A case prepares its inputs and returns the call; `each` is called with its number first, and may raise,
+    or end the session before it by a no.
 
     `keep`: how many kernels are listed, the longest ones.
     """
@@ -36,7 +37,9 @@ def profile(
     with warnings.catch_warnings(), device.kernel_profiler() as profiler:
         warnings.simplefilter("ignore")  # that events of earlier sessions are gone is as it should be
         for index, prepare in enumerate(cases):
-            each(index)
+            if not each(index):
+                cases = cases[:index]
+                break
             try:
                 _turns(device, index, prepare, warmup + iterations, warmup, owners)
             except Exception as error:

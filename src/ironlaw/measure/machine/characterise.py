@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from math import inf
 from typing import Any
 
 from ironlaw.backends.rows import Row
@@ -30,6 +31,7 @@ PARTS: tuple[tuple[str, machine_sections.Section, float], ...] = (  # name, what
     ("compiling", machine_sections.compiling, 0.15),
 )
 LEFT = 0.3  # share of the chosen cases that follow
+FITTED = 0.15  # share of the time that is left for fitting curves: a first guess, until a fit is timed
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ def characterise(
     time is spent on that is left then, until a moment (`machine.minute`)."""
     drafts: list[Draft] = []
     work: list[tuple[Draft, Callable[[], Call]]] = []
-    repeated, noises, stopped = [], [], False
+    repeated, noises, stopped, began = [], [], False, device.clock.now()
     reference = device.reference()
     progress(0.0, "warming up")
     notes = device.clock_notes(busy(device, reference, stop))
@@ -69,17 +71,23 @@ def characterise(
     chosen = [part for part in PARTS if part[0] not in left_out]
     whole, done = sum(share for _, _, share in chosen) + (LEFT if rest else 0.0), 0.0
     worth: machine_sections.Minute | None = None
-    began, free = device.clock.now(), device.free_memory()  # before the suite takes its own
+    left_out_parts: list[str] = []
+    free = device.free_memory()  # before the suite takes its own
     with device.session():
         for name, section, share in chosen:
-            shown = within(progress, done / whole, (done + share) / whole)
-            part, noise = watched(section, device, sizes, shown, stop, reference, watch)
-            if noise.noisy and name != "compiling" and not part.stopped and device.clock.now() - began < sizes.patience:
+            shown, begun = within(progress, done / whole, (done + share) / whole), device.clock.now()
+            until = began + (1.0 - FITTED) * sizes.whole * (done + share) / whole if sizes.whole else inf
+            within_time = replace(sizes, until=until)
+            part, noise = watched(section, device, within_time, shown, stop, reference, watch)
+            now = device.clock.now()
+            patient = now - began < sizes.patience and 2.0 * now - begun < until
+            if noise.noisy and name != "compiling" and not part.stopped and patient:
                 repeated.append(name)
                 shown(0.0, f"{name} once more: {noise.reasons[0]}")
-                again, second = watched(section, device, sizes, shown, stop, reference, watch)
+                again, second = watched(section, device, within_time, shown, stop, reference, watch)
                 if _worse(noise) > _worse(second):
                     part, noise = again, second
+            left_out_parts += part.left_out
             drafts += undisturbed(part.rows) if noise.noisy and name != "compiling" else part.rows
             notes += part.notes
             work += part.work
@@ -90,13 +98,16 @@ def characterise(
             if stopped:
                 break
         if device.times_kernels:
-            notes += machine_sections.kernels(work, device, lambda _, doing: progress(min(done / whole, 0.99), doing), stop)
+            until = began + (1.0 - FITTED) * sizes.whole if sizes.whole else inf
+            notes += machine_sections.kernels(work, device, lambda _, doing: progress(min(done / whole, 0.99), doing), stop, until)
         if rest is not None and not stopped:
             part, noise = watched(rest(began + sizes.whole), device, sizes, within(progress, done / whole, 1.0), stop, reference, watch)
             drafts += undisturbed(part.rows) if noise.noisy else part.rows
             worth, stopped = part.minute, part.stopped
             noises += [noise] if part.rows else []
     progress(1.0, "done")
+    if left_out_parts:
+        notes.append(f"time was up before {', '.join(left_out_parts)}; another minute measures more (ironlaw measure --seconds 120)")
     if not sizes.compiled and not stopped:
         notes.append(f"compiling a function was left out ({sizes.name} measurement)")
     machine = device.machine() | {"library": device.library, "threads": device.threads()}

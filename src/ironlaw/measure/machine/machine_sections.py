@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from math import ceil, log2
+from math import ceil, inf, log2
 from typing import Any
 
 from ironlaw.measure.clock import Timing, halt, timed
@@ -23,6 +23,9 @@ IN_GRAPH = 20  # calls recorded as one graph
 QUEUED = 200  # calls queued before the device is waited for, where a call returns early
 LONG = 2e-3  # seconds of queued work beside which one wait for the device is little
 AT_ONCE = 32  # calls in one session of the profiler
+FEW = 4  # launches that are timed whatever they take
+COARSE = 8  # steps between working sets of the first pass
+START = 3.0  # seconds under which no compiler is started
 SMALL = 2048  # products up to this side are replayed as a graph too
 
 
@@ -45,6 +48,7 @@ class SectionResult:
     notes: list[str] = field(default_factory=list)
     work: list[tuple[Draft, Callable[[], Call]]] = field(default_factory=list)  # rows, and how their calls are made again
     stopped: bool = False  # by Ctrl-C, before the last of its cases
+    left_out: list[str] = field(default_factory=list)  # what time did not allow
     minute: Minute | None = None  # what the chosen cases are worth, where it timed some
 
 
@@ -80,11 +84,15 @@ def queued(call: Call, device: Device, seconds: float, stop: Stop | None = None)
 
 
 def products(device: Device, sizes: Sizes, progress: Progress, stop: Stop) -> SectionResult:
-    """C = A·B over sides and number formats. A format stops where the next side would take longer than one call may."""
-    result = SectionResult()
+    """C = A·B over sides and number formats. A format stops where the next side would take longer than one call may, or when its part of
+    the time is over; the first has as long as it takes."""
+    result, begun = SectionResult(), device.clock.now()
     for index, fmt in enumerate(device.formats):
-        last = 0.0
+        last, over = 0.0, begun + (sizes.until - begun) * (index + 1) / len(device.formats)
         for place, n in enumerate(SIDES):
+            if index and device.clock.now() > over:
+                result.left_out.append(f"products in {fmt}{f' beyond side {SIDES[place - 1]:,}' if place else ''}")
+                break
             if last * (n / SIDES[place - 1]) ** 3 > sizes.longest or 12.0 * n * n > device.largest():
                 break
             progress((index + place / len(SIDES)) / len(device.formats), f"matrix products, {fmt}, {n}")
@@ -101,28 +109,40 @@ def products(device: Device, sizes: Sizes, progress: Progress, stop: Stop) -> Se
 
 
 def streams(device: Device, sizes: Sizes, progress: Progress, stop: Stop) -> SectionResult:
-    """Copies and sums over working sets from half a first-level cache to several times the last one."""
+    """Copies and sums over working sets from half a first-level cache to several times the last one, a few over the whole span first."""
     result = SectionResult()
-    steps = list(working_sets(device, sizes.streams))
-    last: dict[str, float] = {}
+    steps = coarse_first(list(working_sets(device, sizes.streams)))
+    pace: dict[str, float] = {}  # seconds per byte in the slowest memory so far
     for index, work in enumerate(steps):
+        if index >= len(steps) / COARSE + 1 and device.clock.now() > sizes.until:
+            result.left_out.append(f"{len(steps) - index} of {len(steps)} working sets")
+            break
         progress(index / len(steps), f"bandwidth, {work / 2**20:.3g} MiB")
         for op, width in TRAFFIC.items():
-            if last.get(op, 0.0) * 2 > sizes.longest:
+            if pace.get(op, 0.0) * work > sizes.longest:
                 continue
             numel = elements(work, width)
             times = _timed(device.stream(op, numel), device, True, sizes.each, stop)
             row = op_row(op, {"numel": numel, "dtype": "fp32"}, times, working_set=numel * width)
             result.rows.append(row)
             result.work.append((row, partial(device.stream, op, numel)))
-            last[op] = row["wall_s"]
+            pace[op] = row["wall_s"] / work
         spread = device.spread_stream(elements(work, TRAFFIC["copy"]))
-        if spread is not None and last.get("copy", 0.0) * 2 <= sizes.longest:
+        if spread is not None and pace.get("copy", 0.0) * work <= sizes.longest:
             numel = elements(work, TRAFFIC["copy"])
             params = {"numel": numel, "dtype": "fp32", "threads": device.threads()}
             times = brief(spread, device, sizes.each, stop).row()
             result.rows.append(function_row("copy_by_threads", params, EAGER, times, working_set=numel * 8))
+    result.rows.sort(key=lambda row: float(row["working_set"]))
+    result.work.sort(key=lambda one: float(one[0]["working_set"]))
     return result
+
+
+def coarse_first(steps: list[float]) -> list[float]:
+    """Every COARSE-th from the last one down, then those between, twice as fine each time; each pass from small to large."""
+    last = len(steps) - 1
+    finest = {i: next(fine for fine in (COARSE, COARSE // 2, COARSE // 4, 1) if (last - i) % fine == 0) for i in range(len(steps))}
+    return [steps[i] for i in sorted(finest, key=lambda i: (-finest[i] if i else -COARSE, i))]
 
 
 def elements(work: float, width: int) -> int:
@@ -144,6 +164,9 @@ def launches(device: Device, sizes: Sizes, progress: Progress, stop: Stop) -> Se
     result = SectionResult()
     calls = device.launches()
     for index, (op, call) in enumerate(calls.items()):
+        if index >= FEW and device.clock.now() > sizes.until:
+            result.left_out.append(f"launches of {len(calls) - index} of {len(calls)} operators")
+            break
         progress(index / len(calls), f"launch cost, {op}")
         try:
             row = launch_row(op, queued(call, device, sizes.launch, stop).row())
@@ -176,6 +199,9 @@ def ops(device: Device, sizes: Sizes, progress: Progress, stop: Stop) -> Section
     result = SectionResult()
     cases = list(device.cases())
     for index, case in enumerate(cases):
+        if device.clock.now() > sizes.until:
+            result.left_out.append(f"{len(cases) - index} of {len(cases)} single operators")
+            break
         progress(index / len(cases), f"{case.op} {_shape(case.params)}")
         try:
             row = op_row(case.op, case.params, per_call(case.prepare(), device, sizes.each, stop))
@@ -191,10 +217,13 @@ def ops(device: Device, sizes: Sizes, progress: Progress, stop: Stop) -> Section
     return result
 
 
-def kernels(work: list[tuple[Draft, Callable[[], Call]]], device: Device, progress: Progress, stop: Stop) -> list[str]:
+def kernels(work: list[tuple[Draft, Callable[[], Call]]], device: Device, progress: Progress, stop: Stop, until: float = inf) -> list[str]:
     """Put the device's own time into the rows, some at a time. Last of all: a profiler that ran once slows later launches."""
     missed = 0
     for start in range(0, len(work), AT_ONCE):
+        if device.clock.now() > until:
+            missed += len(work) - start
+            break
         halt(stop)
         progress(start / len(work), "device time of kernels")
         ready: list[tuple[Draft, Call]] = []
@@ -212,7 +241,10 @@ def kernels(work: list[tuple[Draft, Callable[[], Call]]], device: Device, progre
 def compiling(device: Device, sizes: Sizes, progress: Progress, stop: Stop) -> SectionResult:
     """What compiling a small function costs."""
     progress(0.0, "compiling a small function")
-    return SectionResult(*device.compiles(sizes.compiled))
+    longest = min(sizes.compiled, sizes.until - device.clock.now())
+    if longest < START:
+        return SectionResult(left_out=["compiling a function"])
+    return SectionResult(*device.compiles(longest))
 
 
 def _timed(call: Call, device: Device, graphed: bool, seconds: float, stop: Stop) -> dict[str, Any]:

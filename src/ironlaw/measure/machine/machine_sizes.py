@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import inf
 
 
 @dataclass(frozen=True)
@@ -17,13 +18,14 @@ class Sizes:
     compiled: float = 0.0  # the most to wait for a compiler; 0: leave it out
     tiny: float = 0.0  # a launch cost
     patience: float = 45.0  # after which a disturbed part is not measured again
-    whole: float = 0.0  # what is left of so many seconds goes to cases that tell most about models; 0: none do
+    whole: float = 0.0  # until all is over, curves fitted; what is left goes to cases that tell most about models; 0: no end, none do
+    until: float = inf  # the moment of the device's clock when a part is over, with what it has by then
 
     @property
     def launch(self) -> float:
         return self.tiny or self.each
 
 
-SHORT = Sizes("short", each=0.02, longest=0.1, streams=1, ops=False, patience=8.0)
+SHORT = Sizes("short", each=0.02, longest=0.1, streams=1, ops=False, patience=8.0, whole=18.0)
 QUICK = Sizes("quick", each=0.04, longest=0.15, streams=2, compiled=40.0, tiny=0.05)
-MINUTE = replace(QUICK, whole=46.0, patience=15.0)  # starting and fitting curves take the rest of the minute
+MINUTE = replace(QUICK, whole=60.0, patience=15.0)

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from functools import partial
 
+from ironlaw.calibration.local_fit import fitting
 from ironlaw.measure.clock import halt
 from ironlaw.measure.devices.device import Case, Device
 from ironlaw.measure.devices.torch_device import TorchDevice
@@ -25,13 +26,17 @@ def until(moment: float) -> Section:
 
 
 def minute(device: Device, sizes: Sizes, progress: Progress, stop: Stop, until: float) -> SectionResult:
-    """Rows of chosen cases until the device's clock says `until`."""
+    """Rows of chosen cases; with curves fitted to them, all is over when the device's clock says `until`."""
     chosen, result = chosen_cases(device.chosen), SectionResult()
-    began = device.clock.now()
+    fitted = fitting()
+    began, whole = device.clock.now(), until
+    until -= fitted(0)
     rows = _profiled(device, chosen, until, progress, stop) if device.times_kernels else _called(device, chosen, sizes, until, stop)
     try:
         for row in rows:
             result.rows.append(row)
+            if device.clock.now() > whole - fitted(len(result.rows)):
+                break
             progress((device.clock.now() - began) / max(until - began, 1e-9), f"{row['op']}, {len(result.rows)} of {len(chosen.specs)}")
     except KeyboardInterrupt:
         result.stopped = True
@@ -40,11 +45,12 @@ def minute(device: Device, sizes: Sizes, progress: Progress, stop: Stop, until: 
 
 
 def judged(device: Device, timed: int, seconds: float) -> Minute | None:
-    """What the cases are worth, of which `timed` took so many seconds; None where there are none."""
+    """What the cases are worth, of which `timed` took so many seconds; None where the device has no list."""
     chosen = chosen_cases(device.chosen)
-    if not chosen.specs or not timed:
+    if not chosen.specs:
         return None
-    return Minute(timed, len(chosen.specs), chosen.left(timed), chosen.left(timed + round(timed * MINUTE / max(seconds, 1e-9))))
+    more = timed + round(timed * MINUTE / max(seconds, 1e-9))
+    return Minute(timed, len(chosen.specs), chosen.left(timed), chosen.left(more))
 
 
 def _profiled(device: Device, chosen: ChosenCases, until: float, progress: Progress, stop: Stop) -> Iterator[Draft]:

@@ -107,17 +107,20 @@ def run(
             break
         group = todo[start : start + part.chunk]
 
-        def each(index: int, start: int = start) -> None:
+        def each(index: int, start: int = start) -> bool:
             if stop is not None and stop():
                 raise Cancelled("the measurement was stopped; nothing was stored")
             progress((start + index) / len(todo), f"{todo[start + index].op} {start + index + 1} of {len(todo)}")
+            return time.monotonic() <= until
 
         yield session(device, group, inputs, part.warmup, each)
         device.release_memory()
     progress(1.0, "done")
 
 
-def session(device: TorchDevice, group: Sequence[Case], inputs: SweepInputs, warmup: int, each: Callable[[int], None]) -> list[Draft]:
+def session(device: TorchDevice, group: Sequence[Case], inputs: SweepInputs, warmup: int, each: Callable[[int], bool]) -> list[Draft]:
+    """Rows of a group of cases, as far as `each` lets them begin."""
+
     def fresh(case: Case) -> Call:
         inputs.reset()
         return case.prepare()
@@ -128,7 +131,7 @@ def session(device: TorchDevice, group: Sequence[Case], inputs: SweepInputs, war
         raise
     except Exception as error:  # the profiler's own, or a GPU that is lost
         profiles = [{"error": reason(error)} for _ in group]
-    return [op_row(case.op, case.params, profiled) for case, profiled in zip(group, profiles, strict=True)]
+    return [op_row(case.op, case.params, profiled) for case, profiled in zip(group, profiles, strict=False)]
 
 
 @contextmanager
