@@ -325,8 +325,8 @@ def test_the_fewest_by_halving():
         def ttft(self, p):
             return 0.5 if self.good else 2.0
 
-        def tbt(self, p):
-            return 0.01
+        def slower_than(self, gap, p):
+            return gap < 0.01
 
     for least in (1, 3):
         for need in range(least, 40):

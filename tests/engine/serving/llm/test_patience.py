@@ -48,3 +48,28 @@ def test_a_run_that_is_only_to_say_whether_gaps_are_short_ends_once_too_many_are
         patience = Patience(math.inf, len(requests), gap, (1 - share) * sum(r.output - 1 for r in requests) + 1e-6)
         out = side_by_side(requests, Longer(), 1000, policy, 1, patience=patience)
         assert out.hopeless == broken and (len(out.moments) < len(whole.moments)) == broken
+
+
+@pytest.mark.parametrize("rate", [0.5, 0.8, 1.2, 2.0])
+def test_replicas_that_are_counted_together_end_sooner_and_say_the_same(rate):
+    """Two replicas that are each late with less than the share, but together with more; and gaps of a pool that only decodes."""
+    requests, policy = arriving(rate, 200, Spread(60, 1.0), Spread(10, 1.0), seed=1), Policy(most=16, budget=32)
+    promise = Promise(0.3, 0.05)
+    wide = 0.01 * sum(r.output - 1 for r in requests) + 1e-6
+    each, joint = (Patience(0.3, 2, 0.05, wide, joint) for joint in (False, True))
+    for run in (
+        lambda p: side_by_side(requests, Longer(), 1000, policy, 2, patience=p),
+        lambda p: apart(requests, Longer(), 1000, policy, prompts=2, decoders=2, move=0.0, patience=p),
+    ):
+        whole, separate, together = run(None), run(each), run(joint)
+        assert bool(promise.broken(whole)) == bool(promise.broken(together)) == together.hopeless
+        assert len(together.moments) <= len(separate.moments)
+        assert together.hopeless or together == whole
+
+
+@pytest.mark.parametrize("share", [0.5, 0.9, 0.99])
+def test_gaps_are_counted_as_they_are_sorted(share):
+    requests, policy = arriving(2.0, 100, Spread(60, 1.0), Spread(10, 1.0), seed=2), Policy(most=16, budget=32)
+    out = side_by_side(requests, Longer(), 1000, policy, 1)
+    for gap in sorted({seconds for seconds, _ in out.gaps})[::5]:
+        assert out.slower_than(gap, share) == (out.tbt(share) > gap)

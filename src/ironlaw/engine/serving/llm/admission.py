@@ -26,6 +26,8 @@ class Admission:
     def make_room(self, now: float) -> None:
         """A block for each sequence that has filled its last one; the youngest make room where there is none."""
         need = self.batch.need
+        if need == self.granted:
+            return
         while need - self.granted > self.pool.room:
             self._stop(self.active[-1], now)
             need = self.batch.need

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from ironlaw.engine.serving.llm.batch import Job
 from ironlaw.engine.serving.llm.outcome import Moment, Stay
 from ironlaw.engine.serving.llm.requests import Request
+
+_moment = tuple.__new__  # what `Moment(…)` calls, without the call
 
 
 class Patience(NamedTuple):
@@ -19,6 +21,11 @@ class Patience(NamedTuple):
     late: int  # requests that may wait longer
     gap: float = math.inf  # seconds between two tokens
     wide: float = math.inf  # gaps that may be longer
+    joint: bool = False  # replicas are counted together: what one used up, the next has not
+
+    def after(self, late: int, wide: float) -> Patience:
+        """What is left of it for the next replica."""
+        return self._replace(late=self.late - late, wide=self.wide - wide)
 
 
 class Journal:
@@ -31,6 +38,8 @@ class Journal:
         self.arrivals = [r.arrive for r in requests]
         self.first, self.leave = [-1.0] * len(requests), [-1.0] * len(requests)
         self.now, self.next, self.gone = 0.0, 0, 0
+        self.upcoming = self.arrivals[0] if requests else math.inf  # when the next request arrives
+        self.hopeless = False  # too many first tokens were late already, or too many gaps too long
         self.stall = 0.0  # what the next gap is longer by: prompts that went first
         self.returned: list[float] = []  # when those were stopped who decode again from the next step on
         self.gaps: list[tuple[float, float]] = []
@@ -38,33 +47,23 @@ class Journal:
         self.stays: list[Stay] = []
         self._open: dict[int, Stay] = {}
 
-    @property
-    def hopeless(self) -> bool:
-        """Whether too many first tokens were late already, or too many gaps too long."""
-        return self.late > self.most_late or self.wide > self.most_wide
-
-    @property
-    def expects(self) -> bool:
-        """Whether a request is still to arrive."""
-        return self.next < len(self.requests)
-
     def wait(self) -> None:
         """Moves the clock to the next arrival."""
-        self.now = self.arrivals[self.next]
+        self.now = self.upcoming
 
-    def arrived(self) -> Iterator[tuple[int, Request]]:
+    def arrived(self) -> list[tuple[int, Request]]:
         """The requests that arrived since the last call, by their index."""
-        while self.expects and self.arrivals[self.next] <= self.now:
-            self.next += 1
-            yield self.next - 1, self.requests[self.next - 1]
+        begin, self.next = self.next, bisect_right(self.arrivals, self.now, self.next)
+        self.upcoming = self.arrivals[self.next] if self.next < len(self.arrivals) else math.inf
+        return [(i, self.requests[i]) for i in range(begin, self.next)]
 
     def pass_time(self, seconds: float, steps: int, batch: int, prompt: int, used: int, waiting: int) -> None:
         """A stretch of steps. Who arrives meanwhile is inside for the rest of it."""
         end, inside = self.now + seconds, float(self.next - self.gone)
-        if seconds and self.expects and self.arrivals[self.next] <= end:
+        if self.upcoming <= end and seconds:
             later = self.arrivals[self.next : bisect_right(self.arrivals, end, self.next)]
             inside += sum(end - at for at in later) / seconds
-        self.moments.append(Moment(self.now, seconds, steps, batch, prompt, used, waiting, inside))
+        self.moments.append(_moment(Moment, (self.now, seconds, steps, batch, prompt, used, waiting, inside)))
         self.now = end
 
     def tokens(self, count: int, seconds: float, live: int, ahead: float) -> None:
@@ -87,6 +86,7 @@ class Journal:
         self.gaps.append((seconds, count))
         if seconds > self.widest:
             self.wide += count
+            self.hopeless = self.hopeless or self.wide > self.most_wide
 
     def enter(self, job: Job) -> None:
         """Notes that a request was admitted, with the blocks it holds now."""
@@ -112,6 +112,7 @@ class Journal:
             self.first[job.place] = self.now
             if self.patience is not None and self.now - self.arrivals[job.place] > self.patience.seconds:
                 self.late += 1
+                self.hopeless = self.hopeless or self.late > self.most_late
 
     def finish(self, job: Job) -> None:
         self.leave[job.place] = self.now

@@ -88,6 +88,17 @@ class Outcome:
             raise BadValue(f"the quantile is {p!r}; give a share between 0 and 1, such as 0.99", "p")
         return self._ranks.at(p) if self.gaps else 0.0
 
+    def slower_than(self, gap: float, p: float) -> bool:
+        """Whether `tbt(p)` is longer than `gap`; gaps are counted, not sorted."""
+        within = math.fsum([count for seconds, count in self.gaps if seconds <= gap])
+        every = math.fsum([count for _, count in self.gaps])
+        return within < p * every - 1e-9
+
+    def beyond(self, wait: float, gap: float) -> tuple[int, float]:
+        """How many first tokens took longer, and how many gaps were."""
+        late = sum(first - r.arrive > wait for r, first in zip(self.requests, self.first, strict=True))
+        return late, math.fsum([count for seconds, count in self.gaps if seconds > gap]) if gap < math.inf else 0.0
+
     def tbt_between(self, p: float) -> Between:
         """The range in which it lies, as far as this run can tell."""
         if ("tbt", p) not in self._asked:

@@ -36,8 +36,14 @@ class Promise:
         """Which of "ttft", "tbt" and "tpot" is not kept; "work" where requests pile up, so that none would be in the end."""
         if outcome.hopeless:
             return ("ttft", *(("tbt",) if outcome.tbt(self.share) > self.tbt else ()))
-        late = tuple(name for name, (took, limit) in self.beside(outcome).items() if took > limit)
-        return ("work",) if outcome.behind else late
+        if outcome.behind:
+            return ("work",)
+        late = {
+            "ttft": outcome.ttft(self.share) > self.ttft,
+            "tbt": self.tbt < math.inf and outcome.slower_than(self.tbt, self.share),
+            "tpot": self.tpot < math.inf and outcome.tpot(self.share) > self.tpot,
+        }
+        return tuple(name for name, too_long in late.items() if too_long)
 
     def beside(self, outcome: Outcome) -> dict[str, tuple[float, float]]:
         """What was promised: what it took, and its limit."""
@@ -78,19 +84,24 @@ class Answer:
         return self.whole * self.outcome.tokens_per_s
 
 
-def fewest(run: Run, promise: Promise, most: int, least: int = 1) -> Answer | None:
-    """The fewest, found by doubling and halving from `least` on, below which none can do; None where not even `most` keep it."""
-    failed: dict[int, str] = {}
+def fewest(run: Run, promise: Promise, most: int, least: int = 1, explain: Run | None = None) -> Answer | None:
+    """The fewest, found by doubling and halving from `least` on, below which none can do; None where not even `most` keep it.
+
+    `explain`: a run that says what fails, where `run` ends as soon as it is clear that something does.
+    """
+    failed: dict[int, Outcome] = {}
     kept: dict[int, Outcome] = {}
 
     def holds(count: int) -> bool:
         outcome = run(count)
-        why = promise.binds(outcome)
-        if why:
-            failed[count] = why
-        else:
-            kept[count] = outcome
-        return not why
+        broken = bool(promise.broken(outcome))
+        (failed if broken else kept)[count] = outcome
+        return not broken
+
+    def fault(count: int) -> str:
+        if count not in failed:
+            return "work" if count else ""
+        return promise.binds(explain(count) if explain and failed[count].hopeless else failed[count])
 
     if least > most:
         return None
@@ -102,4 +113,4 @@ def fewest(run: Run, promise: Promise, most: int, least: int = 1) -> Answer | No
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if holds(middle) else (middle, high)
-    return Answer(high, kept[high], failed.get(high - 1, "work" if high > 1 else ""))
+    return Answer(high, kept[high], fault(high - 1))

@@ -6,7 +6,8 @@ steps is the step in the middle.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -50,34 +51,37 @@ class Replica:
         self, requests: Sequence[Request], step: Step, total: int, policy: Policy, swap: float, seed: int, cached: bool,
         patience: Patience | None = None,
     ) -> None:  # fmt: skip
-        for i, r in enumerate(requests):
-            if blocks(r.prompt + r.output, policy.block) > total:
-                raise BadValue(
-                    f"request {i + 1} holds {r.prompt + r.output:,} tokens at its end, and the cache has room for {total * policy.block:,};"
-                    " give it more memory, a narrower cache, or shorter requests",
-                    "requests",
-                )
+        room = total * policy.block
+        if max([r.prompt + r.output for r in requests]) > room:
+            i, r = next((i, r) for i, r in enumerate(requests) if r.prompt + r.output > room)
+            raise BadValue(
+                f"request {i + 1} holds {r.prompt + r.output:,} tokens at its end, and the cache has room for {room:,};"
+                " give it more memory, a narrower cache, or shorter requests",
+                "requests",
+            )
         self.step, self.policy, self.seed, self.cached = step, policy, seed, cached
+        self._seconds: Callable[..., float] = step.seconds if policy.speculation is None else self._speculated
+        self.whole = policy.scheduling == "static" or not policy.chunked
         self.static, self.reserves = policy.scheduling == "static", policy.reserves
         self.batch = Batch(policy.block)
         self.room, self.journal = Admission(total, policy, self.batch, swap), Journal(requests, patience)
 
     def run(self) -> Outcome:
-        room, journal = self.room, self.journal
-        arrivals, count = journal.arrivals, len(journal.requests)
+        room, journal, batch, waiting, reserves = self.room, self.journal, self.batch, self.room.waiting, self.reserves
+        count = len(journal.requests)
         while journal.gone < count and not journal.hopeless:
-            if journal.next < count and arrivals[journal.next] <= journal.now:
+            if journal.upcoming <= journal.now:
                 for place, r in journal.arrived():
-                    room.waiting.append(Job(place, r, r.prompt, r.output, swapped=self.cached))
-            if not room.waiting and not room.active:
+                    waiting.append(Job(place, r, r.prompt, r.output, swapped=self.cached))
+            if not waiting and not room.active:
                 journal.wait()
                 continue
-            if not self.reserves and self.batch.rows:
+            if batch.rows and not reserves:
                 room.make_room(journal.now)
-            chunks = self._plan()
+            chunks = self._plan() if room.prompts or waiting else None
             if chunks:
                 self._mixed(chunks)
-            elif self.batch.rows:
+            elif batch.rows:
                 self._decode()
         return Outcome(
             tuple(journal.requests), tuple(journal.first), tuple(journal.leave), tuple(journal.gaps), tuple(journal.moments),
@@ -86,16 +90,16 @@ class Replica:
 
     def _plan(self) -> list[tuple[int, int]]:
         """Which prompt tokens go into the next step: those under way first, then newcomers in the order of their arrival."""
-        policy, room = self.policy, self.room
-        whole = self.static or not policy.chunked
+        policy, room, whole = self.policy, self.room, self.whole
         left = policy.budget - (0 if whole else policy.reach * self.batch.rows)
         longest = policy.piece or policy.budget
         chunks: list[tuple[int, int]] = []
         for job in room.prompts:
             if left <= 0:
                 break
-            chunks.append((min(job.left, left, longest), job.done))
-            left -= chunks[-1][0]
+            count = min(job.left, left, longest)
+            chunks.append((count, job.done))
+            left -= count
         if self.static and room.active:
             return chunks
         while room.waiting and len(room.active) < policy.most and (left > 0 or self.static):
@@ -132,18 +136,18 @@ class Replica:
     def _mixed(self, chunks: list[tuple[int, int]]) -> None:
         """A step with prompt tokens; decoding goes on beside them, or stands still where prompts are not cut."""
         room = self.room
-        batch = self.batch.rows if self.policy.chunked and not self.static else 0
-        prompt = ends = 0
+        batch = 0 if self.whole else self.batch.rows
+        prompt = 0
+        done: list[Job] = []
         for (count, _), job in zip(chunks, room.prompts, strict=False):  # those at the end may have to wait
             prompt += count
-            ends += count == job.left
-        seconds = self._seconds(batch, self.batch.contexts if batch else 0.0, chunks, ends) + room.swap_seconds()
-        self._pass_time(seconds, 1, batch, prompt)
-        done: list[Job] = []
-        for (count, _), job in zip(chunks, room.prompts, strict=False):
             job.done, job.left = job.done + count, job.left - count
             if not job.left:
                 done.append(job)
+        seconds = self._seconds(batch, self.batch.contexts if batch else 0.0, chunks, len(done))
+        if room.moving:
+            seconds += room.swap_seconds()
+        self.journal.pass_time(seconds, 1, batch, prompt, room.pool.total - room.pool.free, len(room.waiting))
         if done:
             room.prompts = [job for job in room.prompts if job.left]
         if batch:
@@ -152,7 +156,8 @@ class Replica:
             self.journal.stall += seconds if self.batch.live else 0.0
         for job in done:
             self._first_token(job)
-        self._clear()
+        if self.static:
+            self._clear()
 
     def _first_token(self, job: Job) -> None:
         self.room.keep_beginning(job)
@@ -173,40 +178,40 @@ class Replica:
         batch, room, journal, count = self.batch, self.room, self.journal, self.batch.ticks_left()
         if not self.reserves:
             count = min(count, 1 + max(0, (room.pool.room // batch.live - 1)) * room.block)
-        moved = room.swap_seconds()
+        moved = room.swap_seconds() if room.moving else 0.0
         once = self._seconds(batch.rows, batch.contexts) + moved
-        may_join = not self.static and len(room.active) < self.policy.most and not room.waiting
-        if may_join and journal.expects:
-            count = min(count, max(1, -int(-(journal.arrivals[journal.next] - journal.now) // once)))
+        if count > 1 and journal.upcoming < math.inf and not room.waiting and not self.static and len(room.active) < self.policy.most:
+            count = min(count, max(1, -int(-(journal.upcoming - journal.now) // once)))
         if moved:
             count = 1
         seconds = once if count == 1 else self._seconds(batch.rows, batch.contexts + batch.growth * (count - 1) / 2)
-        self._pass_time(seconds * count, count, batch.live, 0)
+        journal.pass_time(seconds * count, count, batch.live, 0, room.pool.total - room.pool.free, len(room.waiting))
         self._ran(count, seconds)
 
-    def _seconds(self, batch: int, contexts: float, chunks: Chunks = (), ends: int = 0) -> float:
+    def _speculated(self, batch: int, contexts: float, chunks: Chunks = (), ends: int = 0) -> float:
         speculation = self.policy.speculation
         if speculation is None or not batch:
             return self.step.seconds(batch, contexts, chunks, ends)
         proposing = speculation.tokens * speculation.draft.seconds(batch, contexts) if speculation.draft else 0.0
         return proposing + self.step.seconds(batch, contexts, chunks, ends, self.policy.reach)
 
-    def _pass_time(self, seconds: float, steps: int, batch: int, prompt: int) -> None:
-        self.journal.pass_time(seconds, steps, batch, prompt, self.room.pool.used, len(self.room.waiting))
-
     def _ran(self, count: int, seconds: float) -> None:
         """`count` steps of decoding are done: tokens came out, the cache grew, some are finished."""
         live = self.batch.live
         self.journal.tokens(count, seconds, live, self.batch.growth - live if self.policy.speculation else 0.0)
         self.room.grow(count)
-        for job in self.batch.advance(count, self.static):
+        finished = self.batch.advance(count, self.static)
+        if not finished:
+            return
+        for job in finished:
             if self.static:
                 self.journal.finish(job)  # its row and its blocks stay until the batch is over
                 continue
             if not self.reserves:
                 job.held = blocks(job.done + job.out, self.room.block) - job.shared
             self._finish(job)
-        self._clear()
+        if self.static:
+            self._clear()
 
     def _finish(self, job: Job) -> None:
         self.room.release(job)
@@ -215,7 +220,7 @@ class Replica:
 
     def _clear(self) -> None:
         """A static batch is over when its last request is."""
-        if self.static and not self.batch.live and not self.room.prompts:
+        if not self.batch.live and not self.room.prompts:
             for job in self.room.active:
                 self.journal.empty(job)
             self.room.release_all()

@@ -28,6 +28,8 @@ def side_by_side(
         parts.append(serve(mine, step, pool_blocks, policy, swap=swap, seed=seed + k, cached=cached, front=front, patience=patience))
         if parts[-1].hopeless:
             return parts[-1]
+        if patience is not None and patience.joint:
+            patience = patience.after(*parts[-1].beyond(patience.seconds, patience.gap))
     outcome = parts[0] if count == 1 else joined(parts, places)
     return outcome if count == replicas else replace(outcome, replicas=replicas, blocks=replicas * pool_blocks)
 
@@ -52,7 +54,10 @@ def apart(
         return begun
     ready = sorted((first + move * r.prompt, i) for i, (r, first) in enumerate(zip(requests, begun.first, strict=True)))
     moved = [requests[i]._replace(arrive=at) for at, i in ready]
-    rest = side_by_side(moved, step, pool_blocks, policy, decoders, swap=swap, seed=seed, cached=True)
+    gaps = patience._replace(late=len(requests)) if patience is not None and patience.joint else None
+    rest = side_by_side(moved, step, pool_blocks, policy, decoders, swap=swap, seed=seed, cached=True, patience=gaps)
+    if rest.hopeless:
+        return rest
     leave = [0.0] * len(requests)
     for (_, i), at in zip(ready, rest.leave, strict=True):
         leave[i] = at if requests[i].output > 1 else begun.leave[i]

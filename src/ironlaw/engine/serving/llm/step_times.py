@@ -77,18 +77,23 @@ class Grid:
     xs: tuple[float, ...]
     ys: tuple[float, ...]
     rows: Sequence[Sequence[float]]  # rows[i][j] is at (xs[i], ys[j])
-    cells: dict[tuple[int, int], tuple[float, ...]] = field(default_factory=dict, compare=False, repr=False)  # by the corner at their end
+    lines: dict[float, dict[int, tuple[float, float, float]]] = field(default_factory=dict, compare=False, repr=False)  # over y, by x
 
     def at(self, x: float, y: float) -> float:
-        i, j = bisect_right(self.xs, x, 1, len(self.xs) - 1), bisect_right(self.ys, y, 1, len(self.ys) - 1)
-        left, width, top, height, low, low_rise, high, high_rise = self.cells.get((i, j)) or self._cell(i, j)
-        u, v = (x - left) / width, (y - top) / height
-        return (1 - u) * (low + v * low_rise) + u * (high + v * high_rise)
+        line = self.lines.get(x)
+        if line is None:
+            line = self.lines[x] = {}
+        j = bisect_right(self.ys, y, 1, len(self.ys) - 1)
+        top, low, slope = line.get(j) or self._piece(x, j)
+        return low + slope * (y - top)
 
-    def _cell(self, i: int, j: int) -> tuple[float, ...]:
-        xs, ys, low, high = self.xs, self.ys, self.rows[i - 1], self.rows[i]
-        sides = xs[i - 1], xs[i] - xs[i - 1], ys[j - 1], ys[j] - ys[j - 1]
-        return self.cells.setdefault((i, j), (*sides, low[j - 1], low[j] - low[j - 1], high[j - 1], high[j] - high[j - 1]))
+    def _piece(self, x: float, j: int) -> tuple[float, float, float]:
+        """The line over y at x, between the points before and at `j`: its beginning, its value there, its slope."""
+        xs, ys = self.xs, self.ys
+        i = bisect_right(xs, x, 1, len(xs) - 1)
+        u, before, after = (x - xs[i - 1]) / (xs[i] - xs[i - 1]), self.rows[i - 1], self.rows[i]
+        low, high = ((1 - u) * before[k] + u * after[k] for k in (j - 1, j))
+        return self.lines[x].setdefault(j, (ys[j - 1], low, (high - low) / (ys[j] - ys[j - 1])))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +108,7 @@ class StepTable:
     floor: float  # of attention over a chunk: what a second chunk in the same step does not pay again
     basis: str = "bound"
     factor: float = 1.0  # on all of it: what a step takes over what is predicted
+    known: dict[tuple[int, int], float] = field(default_factory=dict, compare=False, repr=False)  # dense and head, by tokens and rows
 
     def seconds(self, batch: int, contexts: float, chunks: Chunks = (), ends: int = 0, each: int = 1) -> float:
         """`batch` sequences, `each` with so many new tokens, over `contexts` cached ones in all; `ends` of the chunks finish a prompt."""
@@ -117,7 +123,11 @@ class StepTable:
             attention += floor
         if batch:
             attention += self.decode.at(batch, contexts / batch)
-        return self.factor * (self.start + self.dense.at(tokens) + self.head.at(max(batch * each + ends, 1)) + attention)
+        rows = batch * each + ends
+        rest = self.known.get((tokens, rows))
+        if rest is None:
+            rest = self.known[tokens, rows] = self.dense.at(tokens) + self.head.at(max(rows, 1))
+        return self.factor * (self.start + rest + attention)
 
 
 def step_table(

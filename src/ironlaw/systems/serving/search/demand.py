@@ -261,6 +261,16 @@ class Demand(Question):
         return () if self.acceptance is None else (self.speculate,) if self.speculate else LENGTHS
 
     @cached_property
+    def tried(self) -> dict[tuple[Any, ...], tuple[Deployment, bool]]:
+        """Which deployments met the SLO at which rate; each is kept, so that its identity stays its own."""
+        return {}
+
+    @cached_property
+    def rigs(self) -> dict[tuple[str, Layout], Deployment]:
+        """Replicas by machine and layout, with the steps that were predicted for them."""
+        return {}
+
+    @cached_property
     def prices(self) -> dict[str, Price]:
         return known_prices(self.on, self.price or {})
 

@@ -27,14 +27,15 @@ def doubts(asked: Demand, choice: Choice, room: float | None) -> tuple[dict[str,
     tried. And the deployment to bet on. `room`: times the asked rate that it takes, at which a fleet's figures are."""
     share, out = asked.promise.share, choice.answer.outcome
     quick, slow = (replace(choice, deployment=at_end(asked, choice.deployment, side)) for side in (0, 1))
-    sure = safe(asked, choice, slow)
     factor = room if asked.fleet and room else 1.0
     ends = trial(asked, quick, factor, whole=True), trial(asked, slow, factor, whole=True)
+    enough = None if asked.fleet else not asked.promise.broken(ends[1])
+    sure = safe(asked, choice, slow, enough)
     found: dict[str, Sequence[float | None]] = {}
     for name in TIMES:
         values = [getattr(end, name)(share) for end in ends]
         found[name] = list(_joined(getattr(out, name)(share), (values[0], values[1]), _chance(out, name, share)))
-    sampled = choice.prompts or choice.answer.replicas > SAMPLE or factor != 1.0
+    sampled = (choice.answer.replicas > SAMPLE and not choice.prompts) or factor != 1.0
     run = trial(asked, choice, factor, whole=True) if sampled else out  # of the same sample of replicas, with steps as predicted
     usual = max(1e-9, run.tokens_per_s)
     whole = choice.answer.tokens_per_s
@@ -45,8 +46,8 @@ def doubts(asked: Demand, choice: Choice, room: float | None) -> tuple[dict[str,
     else:
         found["devices"] = [_fewer(asked, quick), float(sure.devices) if sure else None]
     if room is not None:
-        high = headroom(asked, quick, room or 1.0, ROUGH, STEP)
-        found["largest_rate"] = [_least_rate(asked, slow, sure, room or 1.0), max(high, room)]
+        high = headroom(asked, quick, room or 1.0, ROUGH, STEP, known=room)
+        found["largest_rate"] = [_least_rate(asked, slow, sure, room or 1.0, enough), max(high, room)]
     return found, sure
 
 
@@ -77,12 +78,13 @@ def _fewer(asked: Demand, choice: Choice) -> float:
     return float(high * choice.deployment.devices)
 
 
-def _least_rate(asked: Demand, slow: Choice, sure: Choice | None, room: float) -> float:
+def _least_rate(asked: Demand, slow: Choice, sure: Choice | None, room: float, enough: bool | None) -> float:
     """Times the asked rate that it takes where steps are as long as they may be, with as many tokens per step as chosen, or as one would
-    choose then."""
+    choose then. `enough`: whether it takes the rate itself as chosen, where it is known."""
     ways = [slow, *(replace(slow, policy=policy) for policy in policies(asked, slow.deployment) if policy != slow.policy)]
     rate = 0.0
     for way in [sure] if sure is not None and sure.devices == slow.devices else ways:
         if rate < room:
-            rate = max(rate, headroom(asked, way, room, ROUGH, STEP, least=rate))
+            known, too_much = (1.0, math.inf) if way is slow and enough else (-1.0, 1.0 if way is slow and enough is False else math.inf)
+            rate = max(rate, headroom(asked, way, room, ROUGH, STEP, rate, known, too_much))
     return min(rate, room)

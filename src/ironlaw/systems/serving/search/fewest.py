@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 from ironlaw.engine.serving.llm.journal import Patience
@@ -123,9 +124,12 @@ def _most(does: Callable[[int], bool], low: int, high: int, tile: int) -> int:
 
 def _together(asked: Demand, rig: Deployment, policy: Policy, most: int) -> Choice | None:
     """The fewest by a sample of replicas, which are dealt requests alike; then all of them, and more where the sample was lucky."""
-    answer = (
-        fewest(lambda n: _some(asked, rig, policy, n, SAMPLE), asked.promise, most, _least(asked, rig, policy.budget)) if most else None
-    )
+
+    def run(count: int, only_whether: bool = True) -> Outcome:
+        return _some(asked, rig, policy, count, SAMPLE, only_whether=only_whether)
+
+    least = _least(asked, rig, policy.budget)
+    answer = fewest(run, asked.promise, most, least, partial(run, only_whether=False)) if most else None
     for _ in range(LUCKY):
         if answer is None or answer.replicas <= SAMPLE:
             break
@@ -148,19 +152,19 @@ def _some(
 
     def run(requests: Sequence[Request]) -> Outcome:
         mine = requests if few == replicas else [r for i, r in enumerate(requests) if i % replicas < few]
-        patience = None if whole else _patience(asked, mine, only_whether and policy.speculation is None)
+        patience = None if whole else _patience(asked, mine, policy, only_whether)
         return rig.run(mine, policy, few, asked.seed, patience)
 
     return _lasting(asked, replicas, run, factor)
 
 
-def _patience(asked: Demand, requests: Sequence[Request], gaps: bool = False) -> Patience:
+def _patience(asked: Demand, requests: Sequence[Request], policy: Policy, only_whether: bool = False) -> Patience:
     """With one more late first token than these, or one more long gap, the SLO's percentile is missed."""
     promise = asked.promise
     late = len(requests) - max(1, math.ceil(promise.share * len(requests) - 1e-9))
-    if not gaps:
+    if not only_whether or policy.speculation is not None:
         return Patience(promise.ttft, late)
-    return Patience(promise.ttft, late, promise.tbt, (1 - promise.share) * sum(r.output - 1 for r in requests) + 1e-6)
+    return Patience(promise.ttft, late, promise.tbt, (1 - promise.share) * sum(r.output - 1 for r in requests) + 1e-6, joint=True)
 
 
 def _lasting(asked: Demand, replicas: int, run: Callable[[Sequence[Request]], Outcome], factor: float = 1.0) -> Outcome:
@@ -184,18 +188,22 @@ def _pools(asked: Demand, rig: Deployment, policy: Policy, most: int) -> Choice 
     """Replicas for prompts, as many as first tokens in time need; then those that decode: the two do not wait for each other."""
     if most < 2:
         return None
-    prompts = fewest(
-        lambda n: _lasting(asked, n, lambda r: rig.first_tokens(r, policy, n, asked.seed, _patience(asked, r))), asked.promise, most - 1,
-        _least(asked, rig, policy.budget),
-    )  # fmt: skip
+
+    def begun(n: int) -> Outcome:
+        return _lasting(asked, n, lambda r: rig.first_tokens(r, policy, n, asked.seed, _patience(asked, r, policy)))
+
+    prompts = fewest(begun, asked.promise, most - 1, _least(asked, rig, policy.budget))
     if prompts is None:
         return None
     count = prompts.replicas
-    rest = fewest(
-        lambda n: _lasting(asked, count + n, lambda r: rig.run_apart(r, policy, count, n, asked.seed, _patience(asked, r))),
-        asked.promise,
-        most - count,
-    )
+
+    def run(n: int, only_whether: bool = True) -> Outcome:
+        def apart(requests: Sequence[Request]) -> Outcome:
+            return rig.run_apart(requests, policy, count, n, asked.seed, _patience(asked, requests, policy, only_whether))
+
+        return _lasting(asked, count + n, apart)
+
+    rest = fewest(run, asked.promise, most - count, explain=partial(run, only_whether=False))
     if rest is None:
         return None
     return Choice(rig, policy, Answer(count + rest.replicas, rest.outcome, rest.binds or prompts.binds or "pools"), count)
@@ -243,8 +251,13 @@ def name(rig: Deployment) -> str:
 
 
 def meets(asked: Demand, choice: Choice, factor: float = 1.0, most: int = SAMPLE) -> bool:
-    """Whether the same deployment meets the SLO under its requests, which come `factor` times as fast."""
-    return not asked.promise.broken(trial(asked, choice, factor, most, only_whether=True))
+    """Whether the same deployment meets the SLO under its requests, which come `factor` times as fast. Asked again, it is not run again."""
+    rig, policy = choice.deployment, choice.policy
+    all_of_them = bool(choice.prompts) or choice.answer.replicas <= most
+    key = id(rig), policy, choice.answer.replicas, choice.prompts, factor, 0 if all_of_them else most
+    if key not in asked.tried:
+        asked.tried[key] = rig, not asked.promise.broken(trial(asked, choice, factor, most, only_whether=True))
+    return asked.tried[key][1]
 
 
 def trial(
@@ -259,7 +272,7 @@ def trial(
         return _some(asked, rig, policy, count, most, factor, whole, only_whether)
 
     def run(requests: Sequence[Request]) -> Outcome:
-        patience = None if whole else _patience(asked, requests)
+        patience = None if whole else _patience(asked, requests, policy, only_whether)
         return rig.run_apart(requests, policy, choice.prompts, count - choice.prompts, asked.seed, patience)
 
     return _lasting(asked, count, run, factor)

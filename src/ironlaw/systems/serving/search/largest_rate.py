@@ -18,10 +18,11 @@ LEAP = 4.0  # the longest step from one rate to the next
 
 
 def headroom(
-    asked: Demand, choice: Choice, begin: float = 1.0, near: float = NEAR, step: float = 2.0, least: float = 0.0, known: float = -1.0
+    asked: Demand, choice: Choice, begin: float = 1.0, near: float = NEAR, step: float = 2.0, least: float = 0.0, known: float = -1.0,
+    too_much: float = math.inf,
 ) -> float:  # fmt: skip
     """How many times the rate it takes; below 1 where it does not take that. 0 where even a 64th is too much, or `least` is. `known`: times
-    that it takes, as was seen before.
+    that it takes, as was seen before; `too_much`: times that it does not.
 
     From `begin` on in growing steps, then by halving until two rates are so `near`.
     """
@@ -30,7 +31,9 @@ def headroom(
 
     def holds(factor: float) -> bool:
         """More than the work allows is not simulated."""
-        return factor == known or (factor <= (limit if asked.fleet else max(limit, 1.0)) and meets(asked, choice, factor))
+        if factor <= known or factor >= too_much:
+            return factor <= known
+        return factor <= (limit if asked.fleet else max(limit, 1.0)) and meets(asked, choice, factor)
 
     if least and not holds(least):
         return 0.0
@@ -47,12 +50,16 @@ def headroom(
 
 def largest(asked: Demand, choice: Choice) -> float:
     """`headroom`, and as much less as all replicas take where a few that stood for them were lucky."""
-    seen = not asked.fleet and not choice.prompts and choice.answer.replicas <= SAMPLE  # with the very run that the answer rests on
-    room = headroom(asked, choice, by_work(asked, choice) / 2 if asked.fleet else 1.0, known=1.0 if seen else -1.0)
+    room = headroom(asked, choice, by_work(asked, choice) / 2 if asked.fleet else 1.0, known=seen(asked, choice))
     known = 0.0 if asked.fleet else 1.0  # the answer was found with all replicas
     while room > known and choice.answer.replicas > SAMPLE and not meets(asked, choice, room, ALL):
         room = max(room / NEAR, known)
     return room
+
+
+def seen(asked: Demand, choice: Choice) -> float:
+    """Times the rate that it takes for sure: those of the very run that the answer rests on."""
+    return 1.0 if not asked.fleet and (choice.prompts or choice.answer.replicas <= SAMPLE) else -1.0
 
 
 def _around(holds: Callable[[float], bool], begin: float, step: float) -> tuple[float, float]:

@@ -29,7 +29,7 @@ def load_of(asked: Any) -> tuple[Draw, dict[str, Any]]:
     """The load of a `Demand`: how to draw its requests, and what they are."""
     law, about = _load(asked)
 
-    @lru_cache(maxsize=4)
+    @lru_cache(maxsize=16)
     def drawn(count: int, factor: float, least: int) -> tuple[Request, ...]:
         requests = law(count, factor, least)
         return requests if asked.prefix is None else alike(requests, asked.prefix)

@@ -13,6 +13,13 @@ from ironlaw.systems.serving.search.fewest import BUDGETS
 
 
 def rig_of(asked: Demand, machine: Hardware, layout: Layout) -> Deployment:
+    """The same one, with its steps, where it was asked for before."""
+    if (machine.slug, layout) not in asked.rigs:
+        asked.rigs[machine.slug, layout] = _rig(asked, machine, layout)
+    return asked.rigs[machine.slug, layout]
+
+
+def _rig(asked: Demand, machine: Hardware, layout: Layout) -> Deployment:
     own = asked.own_time(machine)
     made = deployment(
         asked.decoder, machine, layout=layout, weights=asked.weights or "", cache=asked.cache or "", budget=asked.budget or BUDGETS[3],

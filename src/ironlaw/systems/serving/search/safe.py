@@ -14,12 +14,12 @@ WIDER = 1.25  # replicas beyond the answer that are tried, from one trial to the
 TWICE, FOUR = 2, 4  # times the answer's devices that are tried: of the same replicas, and of others
 
 
-def safe(asked: Demand, choice: Choice, slow: Choice) -> Choice | None:
+def safe(asked: Demand, choice: Choice, slow: Choice, enough: bool | None = None) -> Choice | None:
     """More of the same replicas, or smaller steps or more devices per replica where fewer devices of those do. None where not four times as
-    many devices do. `slow`: the choice with its steps as long as they may be."""
+    many devices do. `slow`: the choice with its steps as long as they may be; `enough`: whether that meets the SLO, where it is known."""
     if choice.deployment.basis == "bound":
         return None
-    best = _more(asked, slow)
+    best = slow if enough else _more(asked, slow, enough is not None)
     if asked.fleet or (best and best.devices == choice.devices):
         return best
     limit = max(FOUR, FOUR * choice.devices)
@@ -40,8 +40,10 @@ def with_replicas(choice: Choice, replicas: int) -> Choice:
     return replace(choice, answer=replace(choice.answer, replicas=replicas), prompts=min(prompts, replicas - 1) if prompts else 0)
 
 
-def _more(asked: Demand, slow: Choice) -> Choice | None:
+def _more(asked: Demand, slow: Choice, not_these: bool) -> Choice | None:
     count = slow.answer.replicas
+    if not_these:
+        count = max(count + 1, math.ceil(WIDER * count))
     while count <= max(FOUR, TWICE * slow.answer.replicas):
         more = with_replicas(slow, count)
         if meets(asked, more):

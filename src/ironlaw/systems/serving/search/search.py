@@ -24,7 +24,7 @@ from ironlaw.systems.serving.search.cliffs import cliff
 from ironlaw.systems.serving.search.demand import Choice, Demand
 from ironlaw.systems.serving.search.doubts import doubts
 from ironlaw.systems.serving.search.fewest import BUDGETS, Slow, best_policy, name, policies, too_slow
-from ironlaw.systems.serving.search.largest_rate import at_rate, by_work, headroom, largest
+from ironlaw.systems.serving.search.largest_rate import at_rate, by_work, headroom, largest, seen
 from ironlaw.systems.serving.search.layouts import layouts
 from ironlaw.systems.serving.search.pareto import pareto
 from ironlaw.systems.serving.search.rig import rig_of
@@ -121,8 +121,8 @@ def _best(asked: Demand, machine: Hardware, tables: list[Deployment], doing: Pro
         elif best is None or choice.devices < best.devices:
             best, room = choice, None
         elif asked.about["rate"]:
-            room = headroom(asked, best, near=ROUGH) if room is None else room
-            other = headroom(asked, choice, near=ROUGH, least=room)
+            room = headroom(asked, best, near=ROUGH, known=seen(asked, best)) if room is None else room
+            other = headroom(asked, choice, near=ROUGH, least=room, known=seen(asked, choice))
             best, room = (choice, other) if other > room else (best, room)
     return best or many or min(slow).why
 
