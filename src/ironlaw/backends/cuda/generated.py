@@ -35,7 +35,7 @@ BETWEEN_PIXELS = {"bilinear": 46.0, "bicubic": 200.0}
 PER_PIECE, ODD_ROW = 3.0, 25.0  # of a concatenation: for each tensor; where no vector holds whole rows, for finding one's place
 # Of an element that is fetched by itself through an index: one that is read for it, or one that is made on the way, into a table that
 # stays beside the multiprocessor
-PICKED, CLOSE_BY, AT_HAND = 40.0, 10.0, 2.0**16
+PICKED, CLOSE_BY, AT_HAND = 20.0, 10.0, 2.0**16
 FEW, SOME, SHORT_COLUMN = 16, 64, 40.0  # rows up to which columns are summed without a loop, looked-up ones too; instructions per element
 VECTOR, NARROW = 8, 16  # elements that are fetched at once; of a table's row, up to which each is fetched by itself
 LONG_ROW = 128  # elements of a row whose sum costs what a plane's does

@@ -16,7 +16,7 @@ from ironlaw.engine.device.fusion_rules import Verdict, decide, fixed, same_size
 from ironlaw.engine.device.merged_op import merge
 from ironlaw.engine.device.recompute import expressions
 from ironlaw.engine.device.types import Graph, Op
-from ironlaw.engine.device.work import UNROLLED, category
+from ironlaw.engine.device.work import UNCOMPILED, UNROLLED, category
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +107,8 @@ class _Planner:
                 self.below[j] |= 1 << i | self.below[i]
         self.after = dict(self.below)  # the same of single ops, whatever is joined
         self.parted = sum(1 << i for i, op in enumerate(ops) if op.attrs.get("split") or op.attrs.get("shared"))
+        self.again = expressions(graph) if rules.recompute else {}
+        self.loops = [_loops(op) if rules.recompute and not (op.outputs and op.outputs[0].name in self.again) else () for op in ops]
         self.verdicts: list[Verdict] = []
         self.edges = [{j: decide(ops[j], op, rules) for j in dict.fromkeys(makers[i])} for i, op in enumerate(ops)]
         # bit set, per op, of the ops that it may not share a kernel with
@@ -173,7 +175,17 @@ class _Planner:
             return "the two reduce along different axes"
         if self.rules.recompute and any(not _covers(rows, ops[i]) for i in both if rows):
             return "the one goes over more elements than the other reduces"
+        if self.rules.recompute and not self._alike(both):
+            return "the two loops go over different numbers of elements"
         return ""
+
+    def _alike(self, inside: list[int]) -> bool:
+        """Whether one loop can go over all that is stored: over as many elements each, or, where rows are reduced, over their results."""
+        loops = [self.loops[i] for i in inside if self.loops[i]]
+        whole = [sizes for sizes in loops if len(sizes) == 2]  # reductions: all that goes in, and what comes out
+        if whole:
+            return all(set(sizes) <= set(whole[0]) for sizes in loops)
+        return len(set(loops)) <= 1
 
     def _apart(self, a: int, b: int) -> bool:
         return any(self.refused[i] & self.members[b] for i in _bits(self.members[a]))
@@ -223,6 +235,19 @@ class _Planner:
                     continue
                 reason = f"{ops[j].kind} and {ops[i].kind} both read {name}: one read serves both"
                 self.consider(j, i, Verdict(ops[j].name, ops[i].name, True, "horizontal", reason))
+
+
+def _loops(op: Op) -> tuple[object, ...]:
+    """How many elements a compiler's loop for an op goes over; of a reduction how many go in, and how many come out."""
+    kind = category(op.kind)
+    if kind not in ("elementwise", "movement", "lookup", "window", "rowwise", "reduction") or op.kind == "topk" or UNCOMPILED in op.attrs:
+        return ()
+    made = fixed(op.outputs[0].size)
+    if kind == "rowwise":
+        return fixed(op.inputs[0].size), fixed(op.inputs[0].size / _rows(op))
+    if kind == "reduction" and UNROLLED not in op.attrs and op.kind != "cumsum":
+        return fixed(op.inputs[0].size), made
+    return (made,)
 
 
 def _covers(rows: list[Op], op: Op) -> bool:

@@ -24,7 +24,7 @@ SHARED_READS, READS, STEPS = 4, 8, 30
 PIECE = 4  # steps of a concatenation for each piece: where it ends, two comparisons or a choice, a load that may not be made
 LOOPS = ("elementwise", "rowwise", "reduction", "movement")  # readers that are loops of the compiler's own
 LOOKUPS = ("embedding", "gather")  # so are these: index and table are computed where they are read (lowering.py, `gather`, `index_impl`)
-AGAIN = ("copy", "transpose", "cat", "repeat")  # movements that are no more than another way to read
+AGAIN = ("copy", "transpose", "cat", "repeat", "pad", "gather", "embedding")  # movements that are no more than another way to read
 
 
 @dataclass(frozen=True, slots=True)
