@@ -103,8 +103,9 @@ def sides(seen, prediction, family, predicted_family):
 
 def predictions(rows):
     """(row, prediction) of those whose graphs are kept."""
-    import ironlaw as il
     import sealed
+
+    import ironlaw as il
     from ironlaw.tracing.graph_json import from_json
 
     machine, wanted = il.hardware(sealed.MACHINE), {row["model"]: row for row in rows if "list" in row}
