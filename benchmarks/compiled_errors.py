@@ -138,9 +138,8 @@ def detail(seen, prediction):
         made = ",".join("x".join(f"{size:g}" for size in t.shape) for t in row.op.outputs[:3])
         seconds, kernels = (sum(float(getattr(one, name)) for one in same) for name in ("seconds", "kernels"))
         kinds = "+".join(one.attrs.get("stand_in") or one.kind for one in parts)[:150]
-        print(
-            f"  {seconds * 1e6:9.1f} us {kernels:5.0f} {row.name.split('…')[0]} {kinds} {row.op.work.bytes / 1e6:.2f} MB [{shapes}]->[{made}]"
-        )
+        what = f"{row.name.split('…')[0]} {kinds} {row.op.work.bytes / 1e6:.2f} MB"
+        print(f"  {seconds * 1e6:9.1f} us {kernels:5.0f} {what} [{shapes}]->[{made}]")
 
 
 def main():
@@ -172,15 +171,13 @@ def main():
         print(*(text for _, text in sorted(lines, reverse=True)), sep="\n")
     for title, values in (("seconds", errors), ("kernels", counts)):
         sizes = [abs(one) for one in values]
-        print(
-            f"{title}: mean {mean(sizes):.1%}, median {median(sizes):.1%}, bias {mean(values):+.1%}, worst {max(values, key=abs):+.0%}, {len(values)} models"
-        )
+        far = f"worst {max(values, key=abs):+.0%}, {len(values)} models"
+        print(f"{title}: mean {mean(sizes):.1%}, median {median(sizes):.1%}, bias {mean(values):+.1%}, {far}")
     for name, those in sorted(families.items(), key=lambda one: -sum(abs(part[0]) for part in one[1])):
         text = " ".join(f"{sum(map(size, (part[at] for part in those))) / len(errors):+6.1%}" for at in (0, 1) for size in (abs, float))
         worst = ", ".join(f"{model[:24]} {off:+.0%}" for off, _, _, model in sorted(those, key=lambda one: -abs(one[0]))[:4])
-        print(
-            f"{name:24} seconds and kernels, size and bias {text}, of {sum(part[2] for part in those) / len(errors):.1%} {'' if args.held else worst}"
-        )
+        whole = sum(part[2] for part in those) / len(errors)
+        print(f"{name:24} seconds and kernels, size and bias {text}, of {whole:.1%} {'' if args.held else worst}")
     for title, parts in (("seconds", share), ("kernels", wrong)):
         print(f"{title}, |error| of each over the model's own:", ", ".join(f"{name} {parts[name] / len(errors):.1%}" for name in CLASSES))
 
