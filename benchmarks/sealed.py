@@ -326,6 +326,8 @@ class Judged:
         self.kernels = prediction.kernels / row["kernels"] - 1.0
         self.wall = prediction.seconds / row["piped_s"] - 1.0
         self.memory = float(prediction.memory.total) / row["memory_bytes"] - 1.0 if "memory_bytes" in row else None
+        whole = 0 < row.get("memory_bytes", 0) <= row.get("reserved_bytes", 0)  # else other models' segments were reused
+        self.segments = float(prediction.memory.segments) / row["reserved_bytes"] - 1.0 if whole else None
         self.by_default = None  # the same prediction with the default host
 
 
@@ -479,7 +481,7 @@ def table(title, found, missing):
             off, bias = mean(abs(a / b - 1.0) for a, b in pairs), mean(a / b - 1.0 for a, b in pairs)
             right = sum((a > 1.0) == (b > 1.0) for a, b in pairs)
             lines.append(f"{words}: {off:.1%} off, bias {bias:+.1%}; whether it pays is right for {right} of {len(pairs)}")
-    lines += [line for line in (by_default_line(found), memory_line(found)) if line]
+    lines += [line for line in (by_default_line(found), *memory_lines(found)) if line]
     apart = repeats(found)
     if apart:
         lines.append(f"wall of the same launches at two batch sizes: a factor of {median(apart):.2f} apart, median of {len(apart)} models")
@@ -497,14 +499,17 @@ def by_default_line(found):
     return f"wall with the default host: {'; '.join(parts)}" if parts else ""
 
 
-def memory_line(found):
-    """Peak memory, as the allocator counts it."""
-    parts = []
-    for mode in dict.fromkeys(one.mode for one in found):
-        errors = [one.memory for one in found if one.mode == mode and one.memory is not None]
-        low = sum(error < -TOO_LOW for error in errors)
-        parts += [f"{mode} {mean(map(abs, errors)):.0%}, bias {mean(errors):+.0%}, too low {low} of {len(errors)}"] if errors else []
-    return f"peak memory: {'; '.join(parts)}" if parts else ""
+def memory_lines(found):
+    """Peak memory: what tensors need, and what the allocator takes from the GPU for them."""
+    lines = []
+    for words, name in (("peak memory", "memory"), ("what the allocator takes", "segments")):
+        parts = []
+        for mode in dict.fromkeys(one.mode for one in found):
+            errors = [getattr(one, name) for one in found if one.mode == mode and getattr(one, name) is not None]
+            low = sum(error < -TOO_LOW for error in errors)
+            parts += [f"{mode} {mean(map(abs, errors)):.0%}, bias {mean(errors):+.0%}, too low {low} of {len(errors)}"] if errors else []
+        lines += [f"{words}: {'; '.join(parts)}"] if parts else []
+    return lines
 
 
 def repeats(found):

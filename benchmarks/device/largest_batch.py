@@ -3,9 +3,10 @@
     PYTHONPATH=src python3 benchmarks/device/largest_batch.py --predict [--out benchmarks/largest_batch.json]
     PYTHONPATH=src python3 benchmarks/device/largest_batch.py --try --out DIR/tried.json [--seconds 115] [--dry]
     PYTHONPATH=src python3 benchmarks/device/largest_batch.py --judge DIR/tried.json
+    … --draw 2 --out drawn.json, then --try and --judge with --cases drawn.json: twenty models that are drawn by seed
 
 Twenty models, half of them from libraries, inference and whole training steps; the batch is a dial with powers of two and the halves
-between. A prediction is `ironlaw`'s peak of memory on an H200, held against the limit. Trying sets the limit for the process
+between. A prediction is what `ironlaw` says of an H200 with no more memory than the limit. Trying sets the limit for the process
 (`set_per_process_memory_fraction`), empties the allocator, builds the model anew at each batch and calls it three times. A
 prediction counts as right within one step of the dial. What was found on an H200 is in benchmarks/largest_batch_tried.json.
 """
@@ -13,9 +14,11 @@ prediction counts as right within one step of the dial. What was found on an H20
 import argparse
 import gc
 import json
+import random
 import sys
 import time
 import warnings
+from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
 
@@ -67,13 +70,17 @@ OWN = {  # the model, its input at a batch; mode, format (of training: of autoca
     "super_resolution": (lambda: vision.SuperResolution(64, 12), lambda n: torch.rand(n, 3, 64, 64), "training", "fp32", 4.0),
 }  # fmt: skip
 CASES = {name: case[-3:] for name, case in (LIBRARY | OWN).items()}
+DRAWN = {}  # name -> entry of the corpus
+RUNS = (("eager", "fp16"), ("training", "bf16"), ("eager", "fp32"), ("training", "fp32"))
+SMALLEST, LARGEST = 3e6, 1.2e8  # parameters of a model that is drawn
+LIMITS = 1.5, 6.0  # GB
 
 
 def built(name, batch, device):
     """(module, arguments, keywords, loss) at a batch."""
     mode, dtype, _ = CASES[name]
-    if name in LIBRARY:
-        entry = catalogue.Entry("transformers", *LIBRARY[name][:3])
+    if name not in OWN:
+        entry = catalogue.Entry("transformers", *LIBRARY[name][:3]) if name in LIBRARY else DRAWN[name]
         module, args, keywords = catalogue.build(entry, device=device, batch=batch, dtype=dtype)
         return module.train(mode == "training"), args, keywords, catalogue.loss
     make, inputs = OWN[name][:2]
@@ -88,17 +95,56 @@ def built(name, batch, device):
 # ---- without a GPU
 
 
-def predicted_bytes(name, batch):
-    """The peak of memory that `ironlaw` expects on an H200."""
+def draw(seed, path):
+    """Twenty models of the corpus that no sealed set has and that can be captured at two batches, each with a run and a limit."""
+    from sealed import SETS
+
+    sealed = {model["model"] for file in SETS.glob("seed-[0-9].json") for model in json.loads(file.read_text())["models"]}
+    chance = random.Random(f"largest batch {seed}")
+    free = [entry for entry in catalogue.entries(("timm", "torchvision", "transformers")) if entry.name not in sealed]
+    chance.shuffle(free)
+    kept = {}
+    CASES.clear()
+    for entry in free:
+        mode, dtype = RUNS[len(kept) % len(RUNS)]
+        name = f"{entry.library} {entry.name}"
+        DRAWN[name], CASES[name] = entry, (mode, dtype, round(chance.uniform(*LIMITS), 1))
+        try:
+            with torch.device("meta"):
+                size = sum(p.numel() for p in catalogue.made(entry).parameters())
+            needs = [float(predicted(name, batch).total) for batch in FIRST] if SMALLEST < size < LARGEST else [1.0, 0.0]
+        except Exception as error:
+            print(f"{name}: {type(error).__name__}", flush=True)
+            needs = [1.0, 0.0]
+        if needs[0] < needs[1] and needs[1] < CASES[name][2] * GB:
+            kept[name] = {"entry": asdict(entry), "run": CASES[name]}
+            print(name, *CASES[name], flush=True)
+        else:
+            del DRAWN[name], CASES[name]
+        if len(kept) == 20:
+            break
+    path.write_text(json.dumps({"dial": DIAL, "drawn": kept, "cases": {}}, indent=1) + "\n")
+
+
+def take_drawn(path):
+    """The cases of a file that `draw` wrote, in place of those of this program."""
+    CASES.clear()
+    for name, one in json.loads(path.read_text())["drawn"].items():
+        DRAWN[name], CASES[name] = catalogue.Entry(**one["entry"]), tuple(one["run"])
+
+
+def predicted(name, batch):
+    """The memory that `ironlaw` expects on an H200 that has no more than the limit."""
     import ironlaw as il
 
-    mode, dtype, _ = CASES[name]
+    mode, dtype, limit = CASES[name]
     module, args, keywords, loss = built(name, batch, "meta")
     if name in OWN and mode == "training":
         graph = il.capture(own.step_of(module, loss, "cuda", autocast=dtype == "bf16"), args)
     else:
         graph = il.capture(module, args, keywords, training=mode == "training")
-    return float(il.predict(graph, il.hardware("h200_sxm"), il.Plan(mode="eager")).memory.total)
+    machine = replace(il.hardware("h200_sxm"), capacity=limit * GB, reserved=0.0)
+    return il.predict(graph, machine, il.Plan(mode="eager")).memory
 
 
 def predict(path, only):
@@ -108,21 +154,22 @@ def predict(path, only):
     for name, (mode, dtype, limit) in CASES.items():
         if name not in only:
             continue
-        at = cache(lambda batch, name=name: predicted_bytes(name, batch))
+        at = cache(lambda batch, name=name: predicted(name, batch))
+        needs = lambda batch, at=at: float(at(batch).total)  # noqa: E731
         a, b = FIRST
-        slope = max((at(b) - at(a)) / (b - a), 1.0)
-        guess = max(1, int(a + (limit * GB - at(a)) / slope))
-        largest = searched(lambda batch, at=at, limit=limit: at(batch) <= limit * GB, guess)
+        slope = max((needs(b) - needs(a)) / (b - a), 1.0)
+        guess = max(1, int(a + (limit * GB - needs(a)) / slope))
+        largest = searched(lambda batch, at=at: bool(at(batch).fits), guess)
         around = [size for size in (largest, following(largest)) if size]
         kept["cases"][name] = {
             "mode": mode,
             "dtype": dtype,
             "limit_bytes": limit * GB,
             "predicted": largest,
-            "bytes": {n: at(n) for n in around},
+            "bytes": {n: needs(n) for n in around},
         }
         path.write_text(json.dumps(kept, indent=1) + "\n")
-        print(f"{name:20}{mode:10}{dtype:6}{limit:5.1f} GB: {largest}", flush=True)
+        print(f"{name:36}{mode:10}{dtype:6}{limit:5.1f} GB: {largest}", flush=True)
 
 
 def following(size):
@@ -199,11 +246,11 @@ def runs(name, batch, device):
     return {"batch": batch, "fits": fits, "held_bytes": held, "memory_bytes": peaks[0], "reserved_bytes": peaks[1]}
 
 
-def tried(path, seconds, dry, only):
+def tried(path, seconds, dry, only, cases=KEPT):
     """What really runs, written as it comes."""
     device = "cpu" if dry else "cuda"
     begun, found = time.time(), {"torch": torch.__version__, "cases": {}}
-    guesses = json.loads(KEPT.read_text())["cases"] if KEPT.exists() else {}
+    guesses = json.loads(cases.read_text())["cases"] if cases.exists() else {}
     if not dry:
         found["gpu"] = torch.cuda.get_device_name(0)
         total = torch.cuda.get_device_properties(0).total_memory
@@ -226,7 +273,7 @@ def tried(path, seconds, dry, only):
         found["cases"][name] = row | {"tries": tries}
         found["seconds"] = round(time.time() - begun, 1)
         path.write_text(json.dumps(found, indent=1) + "\n")
-        print(f"{name:20}{limit:5.1f} GB: {row.get('largest', row.get('error'))} after {found['seconds']:.0f} s", flush=True)
+        print(f"{name:36}{limit:5.1f} GB: {row.get('largest', row.get('error'))} after {found['seconds']:.0f} s", flush=True)
 
 
 # ---- both beside each other
@@ -238,9 +285,9 @@ def apart(predicted, largest):
     return places.index(predicted) - places.index(largest)
 
 
-def judge(path):
+def judge(path, cases=KEPT):
     """A line for each, and how many are right to within one step."""
-    kept, found = json.loads(KEPT.read_text())["cases"], json.loads(Path(path).read_text())["cases"]
+    kept, found = json.loads(cases.read_text())["cases"], json.loads(Path(path).read_text())["cases"]
     off = []
     for name, case in kept.items():
         if "largest" not in found.get(name, {}):
@@ -251,7 +298,7 @@ def judge(path):
         errors = [f"{case['bytes'][str(n)] / peak - 1:+.0%}" for n, peak in peaks.items() if str(n) in case["bytes"]]
         limit = f"{case['limit_bytes'] / GB:.1f} GB"
         sizes = f"predicted {case['predicted']:5}  found {found[name]['largest']:5}  {off[-1]:+d} steps"
-        print(f"{name:20}{case['mode']:10}{case['dtype']:6}{limit:>8}  {sizes}  peak {', '.join(errors)}")
+        print(f"{name:36}{case['mode']:10}{case['dtype']:6}{limit:>8}  {sizes}  peak {', '.join(errors)}")
     right, same, bold = (sum(rule(n) for n in off) for rule in (lambda n: abs(n) <= 1, lambda n: n == 0, lambda n: n > 0))
     print(f"{right} of {len(off)} right to within one step of the dial, {same} exactly; {bold} promised too much")
 
@@ -262,20 +309,27 @@ def main():
     what.add_argument("--predict", action="store_true")
     what.add_argument("--try", action="store_true", dest="tried")
     what.add_argument("--judge", metavar="FILE")
+    what.add_argument("--draw", metavar="SEED", help="models of the corpus, and predict them")
+    parser.add_argument("--cases", type=Path, default=KEPT, help="what --draw wrote")
     parser.add_argument("--out", type=Path, default=KEPT)
     parser.add_argument("--seconds", type=float, default=115.0, help="after which no other model is tried")
     parser.add_argument("--only", default="", help="these of them, with commas between")
     parser.add_argument("--dry", action="store_true", help="on the processor, a batch of two, to try the program")
     args = parser.parse_args()
+    if args.cases != KEPT:
+        take_drawn(args.cases)
+    if args.draw:
+        draw(args.draw, args.out)
+        return predict(args.out, list(CASES))
     only = args.only.split(",") if args.only else list(CASES)
     if args.judge:
-        judge(args.judge)
+        judge(args.judge, args.cases)
     elif args.predict:
-        predict(args.out, only)
+        predict(args.cases if args.out == KEPT else args.out, only)
     elif args.out == KEPT:
         parser.error("--try needs --out FILE: the predictions' own file is only read")
     else:
-        tried(args.out, args.seconds, args.dry, only)
+        tried(args.out, args.seconds, args.dry, only, args.cases)
 
 
 if __name__ == "__main__":

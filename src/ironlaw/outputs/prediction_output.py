@@ -46,6 +46,7 @@ class PredictionMemory(TypedDict):
     activations: Annotated[float, "activations at their peak"]
     workspace: Annotated[float, "what cuBLAS keeps for itself"]
     total: float
+    segments: Annotated[float, "what PyTorch's allocator takes for it, with what lies free between tensors"]
     capacity: Annotated[float, "as the maker counts it"]
     reserved: Annotated[float, "what driver, runtime and system keep"]
     usable: Annotated[float, "what is left for the model"]

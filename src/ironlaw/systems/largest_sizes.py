@@ -10,13 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from ironlaw.engine.device.allocator import Requests
 from ironlaw.engine.device.machine import Hardware
-from ironlaw.engine.device.memory import largest_that_fits, live_profile
+from ironlaw.engine.device.memory import WORKSPACE, largest_that_fits, live_profile, requests
 from ironlaw.engine.device.types import Graph
 from ironlaw.units import enumerated
 
 NEEDED = {"batch": 2, "tokens": 3}
 MOST = 1 << 50  # no machine is that large
+GRID = 128
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,22 @@ class Growth:
     held: tuple[float, ...]  # coefficients, the constant first
     alive: tuple[tuple[float, ...], ...]
     limit: int | None = None  # the model's own
+    requests: Requests | None = None  # of the allocator, where it is asked alike at each size
+    sizes: tuple[tuple[float, ...], ...] = ()  # what they ask for
+
+    def largest(self, usable: float) -> int:
+        """That fits, to the nearest of `GRID` steps where the allocator, and not the sum, says no."""
+        most = largest_that_fits(self.total, usable, MOST)
+        if not self.requests or self._has_room(most, usable):
+            return most
+        low, high = 0, GRID
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if self._has_room(most * middle // GRID, usable) else (low, middle)
+        return most * low // GRID
+
+    def _has_room(self, size: int, usable: float) -> bool:
+        return not self.requests or self.requests.at([max(0.0, _at(line, size)) for line in self.sizes]).fit(usable)
 
     def total(self, size: int) -> float:
         return self.held_at(size) + self.alive_at(size)
@@ -61,7 +79,11 @@ def growth(what: str, captured: Mapping[int, Graph], limit: int | None = None) -
     curves = [live_profile(graph) for graph in captured.values()]
     held = _through(sizes, [float(graph.weight_bytes + graph.cache_bytes) for graph in captured.values()])
     alive = {_through(sizes, list(map(float, point))) for point in zip(*curves, strict=True)}
-    return Growth(what, sizes[0], held, tuple(alive), limit)
+    asked = [requests(graph, WORKSPACE) for graph in captured.values()]
+    if any(one.order != asked[0].order or one.resident != asked[0].resident for one in asked):
+        return Growth(what, sizes[0], held, tuple(alive), limit)
+    lines = tuple(_through(sizes, list(each)) for each in zip(*(one.sizes for one in asked), strict=True))
+    return Growth(what, sizes[0], held, tuple(alive), limit, asked[0], lines)
 
 
 def _through(sizes: list[int], values: list[float]) -> tuple[float, ...]:
@@ -82,9 +104,7 @@ def _at(line: tuple[float, ...], size: int) -> float:
 def capacities(growths: Iterable[Growth], machines: Iterable[Hardware]) -> tuple[Capacity, ...]:
     known = tuple(growths)
     return tuple(
-        Capacity(machine, one.what, one.now, largest_that_fits(one.total, float(machine.usable), MOST), one.limit)
-        for machine in machines
-        for one in known
+        Capacity(machine, one.what, one.now, one.largest(float(machine.usable)), one.limit) for machine in machines for one in known
     )
 
 

@@ -142,7 +142,7 @@ def test_the_whole_json_by_hand(worked):
         "outside": [{"operator": "exp", "share": 0.375}, {"operator": "relu", "share": 0.125}],
         "flops": 512.0, "bytes": 512.0, "params": 64,
         "memory": {
-            "weights": 128.0, "kv_cache": 0, "activations": 192.0, "workspace": 0.0, "total": 320.0,
+            "weights": 128.0, "kv_cache": 0, "activations": 192.0, "workspace": 0.0, "total": 320.0, "segments": 320.0,
             "capacity": 10_000.0, "reserved": 1000.0,
             "usable": 9000.0,
         },

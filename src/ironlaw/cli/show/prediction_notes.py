@@ -12,7 +12,7 @@ from ironlaw.engine.device.rounding import narrowed_kinds
 from ironlaw.engine.device.types import Graph
 from ironlaw.report import accuracy, host_words
 from ironlaw.report.model_variants import comparable
-from ironlaw.units import show
+from ironlaw.units import enumerated, show
 
 MORE = "`--notes` explains the columns and names the sources."
 MARKS = {
@@ -67,6 +67,9 @@ def _columns(predictions: list[Prediction]) -> Iterator[str]:
     yield "overlap: the time if data and compute overlap fully – not at all."
     yield "busy: the share of the time in which the device works."
     yield "energy: rated power × time, an estimate."
+    taken = {show(p.memory.segments, "B") for p in predictions if p.memory.requests}
+    if taken:
+        yield f"memory: what tensors need at their peak. PyTorch's allocator takes {enumerated(sorted(taken))} for them."
     if any(p.interval for p in predictions):
         yield f"{accuracy.LIKELY}; ±: the same for one operator, with ! where it lies outside what was measured."
     yield from (f"{mark}." for mark in accuracy.marks(predictions))

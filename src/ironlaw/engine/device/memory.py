@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
 
-from ironlaw.engine.arrays import Number, maximum
+from ironlaw.engine.arrays import SCALARS, Number, maximum
+from ironlaw.engine.device.allocator import Requests
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import Graph, bytes_per_element, check_positive
 from ironlaw.engine.device.work import category
 
 WORKSPACE = 32.0 * 2**20  # bytes: PyTorch's default on Hopper; small models of benchmarks/sealed_sets/own-1 take 34 to 36 MB more
+SPARSE = 3.0  # times its tensors: an allocator never needed more room
 LIVE = "live_profile"  # among what a graph remembers
 OTHERS = ("conv2d", "conv_transpose2d", "conv_backward", "recurrent", "fused", "block")  # contractions of others, or of several ops
 
@@ -26,6 +29,7 @@ class Memory:
     reserved: Number = 0.0  # of the capacity: what error correction, driver, runtime and operating system keep
     flash: Number = 0.0  # where weights lie that are not in main memory; 0: they are in it
     workspace: Number = 0.0  # what the library of products keeps for itself
+    requests: Callable[[], Requests] | None = field(default=None, compare=False)  # of a captured model on a GPU
 
     @property
     def resident_weights(self) -> Number:
@@ -42,8 +46,15 @@ class Memory:
         return self.capacity - self.reserved
 
     @property
+    def segments(self) -> Number:
+        """What PyTorch's allocator takes from the GPU for it, with what lies free between tensors."""
+        return max(float(self.total), float(self.requests().unlimited)) if self.requests else self.total
+
+    @property
     def fits(self) -> Number:
         enough = self.total <= self.usable
+        if self.requests and enough and SPARSE * self.total > self.usable:
+            return self.requests().fit(float(self.usable))
         return enough & (self.weights <= self.flash) if self.flash else enough
 
     @property
@@ -58,7 +69,29 @@ def footprint(graph: Graph, hardware: Hardware | None = None, scratch: Sequence[
     needs = graph.weight_bytes, graph.cache_bytes, live_activations(graph, scratch if graph.settings.get("captured") else ())
     if hardware is None:
         return Memory(*needs, float("inf"))
-    return Memory(*needs, hardware.capacity, hardware.reserved, hardware.flash, workspace(graph, hardware))
+    kept = workspace(graph, hardware)
+    torch = hardware.dispatch == "queued" and graph.settings.get("captured") and all(isinstance(need, SCALARS) for need in needs)
+    asked = cache(lambda: requests(graph, kept, scratch)) if torch else None
+    return Memory(*needs, hardware.capacity, hardware.reserved, hardware.flash, kept, asked)
+
+
+def requests(graph: Graph, workspace: float = 0.0, scratch: Sequence[Number] = ()) -> Requests:
+    """What a captured model asks of the allocator. `workspace`: bytes that cuBLAS keeps; `scratch`: what each op takes while it runs."""
+    sizes = [float(t.bytes) for t in graph.tensors.values() if t.role != "activation" and float(t.bytes) > 0]
+    sizes += [WORKSPACE] * round(workspace / WORKSPACE)
+    resident, order, places = len(sizes), list[int](), dict[str, int]()
+    for i, (made, gone) in enumerate(lifetimes(graph)):
+        for name, size in made:
+            if size > 0:
+                places[name] = len(sizes)
+                order.append(len(sizes))
+                sizes.append(float(size))
+        if i < len(scratch) and float(scratch[i]) > 0:
+            order += [len(sizes), ~len(sizes)]
+            sizes.append(float(scratch[i]))
+        order += [~places.pop(name) for name in gone if name in places]
+    order += [~place for place in places.values()]
+    return Requests(tuple(sizes), tuple(order), resident)
 
 
 def workspace(graph: Graph, hardware: Hardware) -> float:
@@ -93,6 +126,20 @@ def live_profile(graph: Graph) -> list[Number]:
 
 
 def _added_up(graph: Graph) -> list[Number]:
+    live: Number = sum(t.bytes for t in graph.tensors.values() if t.role == "input")
+    curve: list[Number] = [live]
+    sizes: dict[str, Number] = {}
+    for made, gone in lifetimes(graph):
+        sizes.update(made)
+        live = live + sum(size for _, size in made)
+        curve.append(live)
+        for name in gone:
+            live = live - sizes[name]
+    return curve
+
+
+def lifetimes(graph: Graph) -> Iterator[tuple[list[tuple[str, Number]], list[str]]]:
+    """For each op what comes into memory with it, with its bytes, and what is gone after it."""
     home, sizes = homes(graph), {} if compiled(graph) else graph.settings.get("parts", {})
     last: dict[str, int] = {}
     for i, op in enumerate(graph.ops):
@@ -102,21 +149,18 @@ def _added_up(graph: Graph) -> list[Number]:
         last[name] = max(last.get(name, i), i)
     for name in graph.outputs:
         last[home.get(name, name)] = len(graph.ops)
-    live: Number = sum(t.bytes for t in graph.tensors.values() if t.role == "input")
-    curve: list[Number] = [live]
-    frees: dict[int, list[Number]] = {}
+    frees: dict[int, list[str]] = {}
     more = beside(graph)
     for i, op in enumerate(graph.ops):
-        made = [(t.name, t.bytes * sizes.get(t.name, 1.0)) for t in op.outputs if t.role == "activation" and t.name not in home]
-        live = live + sum(size for _, size in made) + sum(size for size, _ in more.get(i, ()))
-        curve.append(live)
-        for size, end in more.get(i, ()):
-            frees.setdefault(end, []).append(size)
-        for name, size in made:
-            frees.setdefault(last[name], []).append(size)
-        for freed in frees.pop(i, ()):
-            live = live - freed
-    return curve
+        made: list[tuple[str, Number]] = []
+        for number, (size, end) in enumerate(more.get(i, ())):
+            made.append((f"{op.name}+{number}", size))
+            frees.setdefault(end, []).append(made[-1][0])
+        for t in op.outputs:
+            if t.role == "activation" and t.name not in home:
+                made.append((t.name, t.bytes * sizes.get(t.name, 1.0)))
+                frees.setdefault(last[t.name], []).append(t.name)
+        yield made, frees.pop(i, [])
 
 
 def compiled(graph: Graph) -> bool:

@@ -17,7 +17,7 @@ def section(capacities: tuple[Capacity, ...]) -> str:
         rows.append([machine.name, show_usable(float(machine.capacity), float(machine.usable)), sizes])
     out = "<h3>What would fit</h3>" + table(("machine", "memory", "holds, eager"), rows, "The largest batch and the longest sequence", (1,))
     return out + paragraph(
-        "This counts weights, caches and the activations alive at once, within what driver, runtime and system leave;"
-        " the libraries' own workspace comes on top.",
+        "This counts weights, caches, the activations alive at once and what PyTorch's allocator can't use between them, within what"
+        " driver, runtime and system leave.",
         "il-quiet",
     )
