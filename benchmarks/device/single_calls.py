@@ -32,10 +32,10 @@ F32, BF16 = torch.float32, torch.bfloat16
 
 
 class X:
-    """A tensor to be made: random numbers, or places below `below`; every `step`-th column of a wider one."""
+    """A tensor to be made: random numbers, or places below `below`; every `step`-th column of a wider one; with its channels last."""
 
-    def __init__(self, *shape, dtype=None, below=0, step=1):
-        self.shape, self.dtype, self.below, self.step = shape, dtype, below, step
+    def __init__(self, *shape, dtype=None, below=0, step=1, last=False):
+        self.shape, self.dtype, self.below, self.step, self.last = shape, dtype, below, step, last
 
     def made(self, dtype, device):
         shape = [*self.shape[:-1], self.shape[-1] * self.step]
@@ -44,6 +44,7 @@ class X:
         else:
             x = torch.randn(shape, device=device).to(self.dtype or dtype)
         x = x.to(self.dtype) if self.below and self.dtype else x
+        x = x.to(memory_format=torch.channels_last) if self.last else x
         return x[..., :: self.step]
 
     @property
@@ -238,7 +239,35 @@ def products():
             yield A.bmm.default, (X(b, m, k), X(b, k, n)), dtype
 
 
-GROUPS = (softmaxes, norms, lookups, sums, chosen, windows, products)
+def depthwise():
+    """Convolutions of each channel by itself, with square windows and oblong ones, in both layouts, and their gradients."""
+    for n, c, h, w, kh, kw in (
+        (16, 256, 1, 1600, 1, 31),
+        (16, 512, 1, 400, 1, 15),
+        (8, 768, 1, 2048, 1, 4),
+        (8, 384, 56, 56, 7, 7),
+        (8, 96, 112, 112, 1, 11),
+        (8, 96, 112, 112, 11, 1),
+        (16, 256, 28, 28, 3, 7),
+        (32, 192, 28, 28, 5, 5),
+        (16, 384, 14, 14, 1, 21),
+        (16, 384, 14, 14, 21, 1),
+        (4, 64, 128, 128, 1, 5),
+        (4, 64, 128, 128, 5, 1),
+        (2, 48, 256, 256, 3, 3),
+        (16, 128, 32, 32, 9, 3),
+    ):
+        for last in (False, True):
+            x, taps = X(n, c, h, w, last=last), X(c, 1, kh, kw, last=last)
+            how = [1, 1], [kh // 2, kw // 2], [1, 1], False, [0, 0], c
+            y = X(n, c, h + 1 - kh % 2, w + 1 - kw % 2, last=last)
+            for dtype in (F32, BF16):
+                yield A.convolution.default, (x, taps, None, *how), dtype
+                yield A.convolution_backward.default, (y, x, taps, None, *how, [True, False, False]), dtype
+                yield A.convolution_backward.default, (y, x, taps, None, *how, [False, True, False]), dtype
+
+
+GROUPS = {group.__name__: group for group in (softmaxes, norms, lookups, sums, chosen, windows, products, depthwise)}
 
 
 def mapped(args, change, kind=X):
@@ -283,12 +312,13 @@ def mapped_flat(args):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", required=True, type=Path)
+    parser.add_argument("--groups", default=",".join(GROUPS), help="only these, with commas between")
     parser.add_argument("--dry", action="store_true", help="tensors without data, to try it")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     torch.manual_seed(0)
     rows, begin = [], time.monotonic()
-    for group in GROUPS:
+    for group in (GROUPS[name] for name in args.groups.split(",")):
         cases = [case for case in group() if sum(x.bytes for x in mapped_flat(case[1])) < MOST]
         times = profile(GPU, [partial(prepared, *case, "meta" if args.dry else GPU.NAME) for case in cases], warmup=2, iterations=5, keep=6)
         for case, seen in zip(cases, times, strict=True):

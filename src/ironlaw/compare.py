@@ -204,7 +204,7 @@ def _shape(params: Mapping[str, Any]) -> str:
 
 
 def _shapes(params: Mapping[str, Any]) -> str:
-    """Of an op as capture has it: its inputs' formats and sizes."""
+    """Words for an op as capture has it: its inputs' formats and sizes."""
     return ", ".join(f"{dtype} {'×'.join(map(str, sizes))}" for dtype, _, *sizes in params["inputs"])
 
 
