@@ -14,6 +14,7 @@ transformers = pytest.importorskip("transformers")
 from ironlaw.errors import BadValue  # noqa: E402
 from ironlaw.tracing.scripts.absent_data import Absent, made_up, words_tokenizer  # noqa: E402
 from ironlaw.tracing.scripts.picture_sets import SETS, Pictures, pictures  # noqa: E402
+from ironlaw.tracing.scripts.text_sets import texts  # noqa: E402
 
 SMALL: dict[str, Any] = dict(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32, vocab_size=50)
 KINDS = [("google-bert/bert-base-uncased", "bert"), ("FacebookAI/roberta-base", "roberta"), ("openai-community/gpt2-large", "gpt2")]
@@ -50,7 +51,7 @@ def class_label(names: list[str]) -> int:
 def datasets(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     library = ModuleType("datasets")
     parts = {"Dataset": Dataset, "DatasetDict": dict, "Features": Features, "Image": lambda: "image", "load_dataset": offline}
-    vars(library).update(parts, ClassLabel=class_label, Value=lambda kind: kind)
+    vars(library).update(parts, ClassLabel=class_label, Value=lambda kind: kind, Sequence=lambda inner: [inner])
     image = ModuleType("PIL.Image")
     image.new = lambda mode, size: SimpleNamespace(mode=mode, size=size)  # type: ignore[attr-defined]
     for name, module in (("datasets", library), ("PIL", ModuleType("PIL")), ("PIL.Image", image)):
@@ -142,6 +143,31 @@ def test_columns_inside_others_and_those_that_the_script_names(datasets: ModuleT
     assert answers.features == {"question": "string", "text": "string", "label": 2, "answers": {"text": ["string"], "start": ["string"]}}
     answer = answers.columns["answers"][4999]
     assert answer["text"] == answer["start"] and len(answer["text"][0].split()) == 128
+
+
+def test_words_with_a_tag_each_and_several_splits(datasets: ModuleType):
+    words, _ = Absent().made("wnut_17", split=["train", "test"])
+    assert words.features == {"id": "string", "tokens": ["string"], "ner_tags": [13]}
+    assert len(words.columns["tokens"][0]) == len(words.columns["ner_tags"][0]) == 128 and words.columns["ner_tags"][0][0] == 12
+    named = Absent("""names = data["train"].features[f"pos_tags"].feature.names""").made("some/corpus", split="train")
+    assert named.features["pos_tags"] == [2]
+
+
+def test_lightnings_wikitext(monkeypatch: pytest.MonkeyPatch, tmp_path: Any):
+    real, demos, inner = SimpleNamespace, ModuleType("lightning.pytorch.demos"), ModuleType("lightning.pytorch.demos.transformer")
+    for module in (demos, inner):
+        module.WikiText2 = real  # type: ignore[attr-defined]
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+    absent = Absent()
+    with texts(absent):
+        made = demos.WikiText2(tmp_path)
+        (tmp_path / "wikitext-2.txt").write_text("words\n")
+        with pytest.raises(TypeError):  # the real one is called, which is none here
+            inner.WikiText2(tmp_path)
+    words, following = made[len(made) - 1]
+    assert demos.WikiText2 is inner.WikiText2 is real and made.vocab_size == 33_278 and len(made) == 59_674
+    assert words.shape == following.shape == (35,) and torch.equal(words[1:], following[:-1]) and int(words.max()) < 33_278
+    assert list(absent.notes) == ["assumed: the file of WikiText2 is not here; text in sequences of 35 of its 33,278 words stands for it"]
 
 
 def test_pictures_of_a_set_have_its_size_mode_and_labels(datasets: ModuleType, monkeypatch: pytest.MonkeyPatch):

@@ -18,8 +18,9 @@ from torch import nn  # noqa: E402
 
 from ironlaw.errors import BadValue, MissingExtra  # noqa: E402
 from ironlaw.tracing import hugging_face as hf  # noqa: E402
+from ironlaw.tracing.capture import capture  # noqa: E402
 from ironlaw.tracing.load_target import load  # noqa: E402
-from ironlaw.tracing.suggest import check_inputs, required, shape_of  # noqa: E402
+from ironlaw.tracing.suggest import check_inputs, required, shape_of, unfed  # noqa: E402
 from ironlaw.tracing.target import Target  # noqa: E402
 
 
@@ -139,3 +140,39 @@ def test_a_factory_of_something_else(text: str, words: str, tmp_path: Path):
 def test_inputs_beside_a_model_by_keyword(tmp_path: Path):
     (tmp_path / "my.py").write_text("import torch\nnet = torch.nn.Linear(2, 3)\nnet_inputs = lambda: {'input': torch.ones(4, 2)}\n")
     assert load(f"{tmp_path / 'my.py'}:net").kwargs["input"].shape == (4, 2)
+
+
+class Chooses(nn.Module):
+    """Inputs have defaults, and the model says itself what it lacks."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.words, self.out = nn.Embedding(9, 4), nn.Linear(4, 9)
+
+    def forward(self, input_ids: Any = None, scale: Any = None, decoder_input_ids: Any = None, inputs_embeds: Any = None) -> Any:
+        for ids in (input_ids, decoder_input_ids):
+            if ids is None and inputs_embeds is None:
+                raise ValueError("give input_ids or inputs_embeds")
+        return self.out(self.words(input_ids) + self.words(decoder_input_ids))
+
+
+class Asserts(nn.Linear):
+    def forward(self, x: Any = None) -> Any:
+        assert x is not None, "nothing"
+        return super().forward(x)
+
+
+@pytest.mark.parametrize(
+    ("net", "args", "kwargs", "said"),
+    [
+        (Chooses(), (), {}, "it lacks an input: try --input 1x128:int64, or put net_inputs, a dictionary with input_ids, beside it"),
+        (Chooses(), (torch.ones(1, 4).long(),), {}, "lacks an input: put net_inputs, a dictionary with decoder_input_ids, beside"),
+        (Chooses(), (), {"input_ids": torch.ones(1, 4).long()}, "put net_inputs, a dictionary with decoder_input_ids, beside it"),
+        (Asserts(7, 2), (), {}, "it lacks an input: try --input 1x7, or put net_inputs, a dictionary with x, beside it"),
+        (Asserts(7, 2), (torch.ones(1, 3),), {}, "fix the model or its arguments"),
+    ],
+)  # fmt: skip
+def test_a_model_that_looks_at_its_inputs_itself(net: Any, args: Any, kwargs: Any, said: str):
+    with pytest.raises(BadValue) as refused:
+        capture(net, args, kwargs)
+    assert said in str(unfed(Target("net", net, args, kwargs), refused.value))

@@ -20,6 +20,7 @@ from ironlaw.tracing.load_target import fitted, load
 from ironlaw.tracing.rehearsal import Rehearsal
 from ironlaw.tracing.resize import batch_of, positions_of, resized, tokens_of
 from ironlaw.tracing.step_choices import steps
+from ironlaw.tracing.suggest import asking
 from ironlaw.tracing.target import Target
 from ironlaw.worker.json_values import Json, decode
 
@@ -56,7 +57,10 @@ def _phase(request: Json, phase: str, length: int | None, send: Callable[[Json],
     before, larger = Rehearsal(), dict[int, Graph]()  # the call at so many times the batch, where that was captured for a change
 
     def of(call: Target, changes: Collection[str] = ()) -> Graph:
-        return captured(call.call, call.args, call.kwargs, training=request["training"], progress=progress, changes=changes, before=before)
+        with asking(call):
+            return captured(
+                call.call, call.args, call.kwargs, training=request["training"], progress=progress, changes=changes, before=before
+            )
 
     def changed(times: int, changes: Collection[str]) -> Graph:
         if times == 1:

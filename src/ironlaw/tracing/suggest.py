@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import inspect
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from ironlaw.errors import BadValue
 from ironlaw.tracing.target import Target
 
 IMAGE, TOKENS = 224, 128
+PLACED = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 IDS = ("ids", "tokens", "idx", "index", "indices", "words", "input_ids")
 
 
@@ -26,16 +30,44 @@ def check_inputs(target: Target) -> None:
     )
 
 
-def required(target: Target) -> list[str]:
-    """Arguments without a default that nothing was given for."""
+def unfed(target: Target, error: BadValue) -> BadValue:
+    """What a call failed with; where the model itself asks for an input that has a default, such as `decoder_input_ids`, with what to
+    give."""
+    names = [p.name for p in parameters_of(target) if p.kind in PLACED]
+    given = {*names[: len(target.args)], *target.kwargs}
+    mentioned = [name for name in names if re.search(rf"\b{name}\b", str(error)) and "embeds" not in name]
+    inner = [f"decoder_{name}" for name in mentioned if name in given]  # a decoder within calls its own input by the same name
+    lacking = [name for name in (*mentioned, *inner) if name in names and name not in given] or ([] if given else names[:1])
+    if not lacking:
+        return error
+    shapes = [shape_of(target.call, name, i) for i, name in enumerate(names[: names.index(lacking[0]) + 1])]
+    guess = f"try {' '.join(f'--input {shape}' for shape in shapes)}, or put" if all(shapes) and not target.kwargs else "put"
+    beside = f"{guess} {target.name}_inputs, a dictionary with {lacking[0]}, beside it in the file"
+    return type(error)(str(error).replace("; fix the model or its arguments", f"; it lacks an input: {beside}"))
+
+
+@contextmanager
+def asking(target: Target) -> Iterator[None]:
+    try:
+        yield
+    except BadValue as error:
+        raise unfed(target, error) from error
+
+
+def parameters_of(target: Target) -> list[inspect.Parameter]:
     import torch
 
     call = target.call.forward if isinstance(target.call, torch.nn.Module) else target.call
     try:
-        parameters = list(inspect.signature(call).parameters.values())
+        return list(inspect.signature(call).parameters.values())
     except (TypeError, ValueError):  # written in C
         return []
-    places = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+
+
+def required(target: Target) -> list[str]:
+    """Arguments without a default that nothing was given for."""
+    parameters = parameters_of(target)
+    places = [p for p in parameters if p.kind in PLACED]
     open_ones = [p.name for p in places[len(target.args) :] if p.default is p.empty and p.name not in target.kwargs]
     return open_ones + [p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is p.empty and p.name not in target.kwargs]
 

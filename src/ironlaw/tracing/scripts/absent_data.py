@@ -26,8 +26,9 @@ COLUMNS: dict[str, tuple[str, ...]] = {  # by what a data set's name holds: its 
     "mrpc": ("sentence1", "sentence2", "label", "idx"), "glue": ("sentence", "label", "idx"), "squad": ("id", "question", "context"),
     "wikitext": ("text",), "food101": ("image", "label"), "cifar": ("img", "label"), "mnist": ("image", "label"),
     "imagenet": ("image", "label"), "beans": ("image", "labels"), "tiny_shakespeare": ("text",),
+    "wnut": ("id", "tokens", "ner_tags"), "conll": ("id", "tokens", "pos_tags", "chunk_tags", "ner_tags"),
 }  # fmt: skip
-NAMED = re.compile(r"""\w\[["']([A-Za-z_][\w.]*)["']\]""")  # examples["question"]
+NAMED = re.compile(r"""\w\[f?["']([A-Za-z_][\w.]*)["']\]""")  # examples["question"]
 NO_COLUMN = (
     *ROWS,
     "input_ids",
@@ -46,8 +47,18 @@ NO_COLUMN = (
     "optimizer",
     "epoch",
 )  # fmt: skip - what scripts name in the same way
-PICTURES, LABELS, NUMBERS = ("image", "img"), ("label", "labels"), ("idx",)
-CLASSES = {"yelp": 5, "food101": 101, "cifar100": 100, "cifar10": 10, "mnist": 10, "imagenet": 1000, "ag_news": 4}  # else 2
+PICTURES, LABELS, NUMBERS, TOKENS, TAGS = ("image", "img"), ("label", "labels"), ("idx",), "tokens", "_tags"
+CLASSES = {
+    "yelp": 5,
+    "food101": 101,
+    "cifar100": 100,
+    "cifar10": 10,
+    "mnist": 10,
+    "imagenet": 1000,
+    "ag_news": 4,
+    "wnut": 13,
+    "conll": 9,
+}  # else 2
 HUB = (
     "return_unused_kwargs",
     "revision",
@@ -176,12 +187,22 @@ class Absent:
                 features[outer] = {name: [feature(datasets, name, classes)] for name in inner}
             return datasets.Dataset.from_dict(values, datasets.Features(features))
 
+        def streamed(rows: int) -> Any:
+            return part(rows).to_iterable_dataset() if kwargs.get("streaming") else part(rows)
+
+        if isinstance(split, (list, tuple)):
+            return [streamed(ROWS["train"]) for _ in split]
         if split is not None:
-            return part(ROWS["train"])
-        return datasets.DatasetDict({key: part(rows) for key, rows in ROWS.items()})
+            return streamed(ROWS["train"])
+        holder = datasets.IterableDatasetDict if kwargs.get("streaming") else datasets.DatasetDict
+        return holder({key: streamed(rows) for key, rows in ROWS.items()})
 
 
 def value(column: str, classes: int) -> Any:
+    if column == TOKENS:
+        return ["word"] * WORDS
+    if column.endswith(TAGS):
+        return [classes - 1] * WORDS
     if column in PICTURES:
         image: Any = import_module("PIL.Image")
 
@@ -190,6 +211,10 @@ def value(column: str, classes: int) -> Any:
 
 
 def feature(datasets: Any, column: str, classes: int) -> Any:
+    if column == TOKENS:
+        return datasets.Sequence(datasets.Value("string"))
+    if column.endswith(TAGS):
+        return datasets.Sequence(datasets.ClassLabel(names=[f"class {i}" for i in range(classes)]))
     if column in PICTURES:
         return datasets.Image()
     if column in LABELS:

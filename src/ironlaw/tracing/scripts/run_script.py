@@ -27,6 +27,7 @@ LIBRARIES = {  # which capture changes while it runs
     "datasets": ("datasets",),
     "evaluate": ("evaluate",),
     "timm": ("timm",),
+    "WikiText2": ("lightning.pytorch.demos.transformer", "pytorch_lightning.demos.transformer"),
 }
 NEXT_FILE = "\n\f\n"
 MOST_FILES = 300  # to look through for what is imported
@@ -64,6 +65,7 @@ def run_script(asked: Script, progress: Any = None) -> Graph:
     from ironlaw.tracing.scripts.picture_sets import pictures
     from ironlaw.tracing.scripts.pretended_gpu import Pinned, gpu
     from ironlaw.tracing.scripts.pretended_world import world
+    from ironlaw.tracing.scripts.text_sets import texts
     from ironlaw.tracing.scripts.units import Ended, Units
     from ironlaw.tracing.scripts.written_files import kept_from_writing, unwritten
 
@@ -81,6 +83,7 @@ def run_script(asked: Script, progress: Any = None) -> Graph:
         absent = stack.enter_context(made_up(known(asked)))
         stack.enter_context(nothing_fetched(absent))
         stack.enter_context(pictures(absent))
+        stack.enter_context(texts(absent))
         written = stack.enter_context(kept_from_writing())
         stack.enter_context(world(asked.world))
         stack.enter_context(moving())
@@ -191,6 +194,10 @@ def failed(asked: Script, error: Exception) -> Exception:
 def cure(error: Exception) -> str:
     if isinstance(error, ModuleNotFoundError) and error.name:
         return f"install it where ironlaw is: pip install {error.name.partition('.')[0]}"
+    if isinstance(error, ModuleNotFoundError):
+        return "install it where ironlaw is"
+    if isinstance(error, OSError) and re.search("connection|resolve|offline|urlopen", f"{type(error).__name__} {error}", re.IGNORECASE):
+        return "nothing is fetched here: run the script once where there is a network, so that its data lie where it looks for them"
     if isinstance(error, FileNotFoundError):
         return "put a small file of that form there, or name the model: FILE.py:NAME"
     return "fix it first"
