@@ -85,7 +85,7 @@ def captured(
     if training and not isinstance(module_or_fn, torch.nn.Module):
         raise BadValue("a training step needs an nn.Module, whose weights it changes; this is a function")
     module_or_fn = unwrapped(module_or_fn)
-    before = before or Rehearsal()
+    before = before or Rehearsal(alike=heard is None)
     guessed = not (training or before.graded) and names_backward(module_or_fn)
     before.graded |= guessed
     while True:
@@ -99,9 +99,12 @@ def captured(
             if not guessed or recorder.backwards:
                 break
             guessed = before.graded = False  # it names a backward pass that it does not take
-        except IronlawError:
-            raise
         except Exception as error:
+            if before.alike and getattr(recorder.skipped, "copied", False):
+                before.alike = False
+                continue
+            if isinstance(error, IronlawError):
+                raise
             if before.graded or training or not asks_gradients(error):
                 raise broken(error) from error
             before.graded = True  # a function with a backward pass of its own

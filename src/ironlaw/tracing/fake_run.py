@@ -13,6 +13,7 @@ from torch.utils import _pytree as pytree
 from ironlaw.errors import BadValue
 from ironlaw.tracing import changed_steps, fused_replacements, value_requests
 from ironlaw.tracing.encoder_layers import native_layers
+from ironlaw.tracing.equal_passes import repeating
 from ironlaw.tracing.fakes import Fakes
 from ironlaw.tracing.gpu_ops import AsOnGpu
 from ironlaw.tracing.graph_breaks import GRADIENT
@@ -26,12 +27,17 @@ from ironlaw.tracing.triton_launches import triton_launches
 
 
 @contextmanager
-def recording(fakes: Fakes, modules: list[torch.nn.Module], grad: bool, changes: Collection[str] = ()) -> Iterator[None]:
-    """`changes`: of `changed_steps`."""
+def recording(
+    fakes: Fakes, modules: list[torch.nn.Module], grad: bool, changes: Collection[str] = (), alike: bool = False
+) -> Iterator[None]:
+    """`changes`: of `changed_steps`. `alike`: passes that are equal are captured once."""
     with ExitStack() as stack:
         stack.enter_context(changed_steps.counted(fakes.recorder))
         stack.enter_context(changed_steps.changed(changes, modules))
-        skipped = fakes.recorder.skipped = stack.enter_context(skipping(changes, modules))
+        skipped: Any = stack.enter_context(skipping(changes, modules))
+        if skipped is None and alike and modules:
+            skipped = stack.enter_context(repeating(fakes.recorder, modules))
+        fakes.recorder.skipped = skipped
         fakes.recorder.blocks = len(changed_steps.blocks(modules))
         stack.enter_context(torch.set_grad_enabled(grad))
         stack.enter_context(fakes.mode)
@@ -73,7 +79,7 @@ def run(
         args, kwargs = fakes.call_inputs(function, args, kwargs, grad)
         resumed = grad and before.resumed(fakes, optimisers)
         fakes.recorder.first = dict(fakes.recorder.names)
-        with recording(fakes, modules, grad, changes):
+        with recording(fakes, modules, grad, changes, grad and before.alike):
             call = changed_steps.cast(function, changes, fakes.recorder.path)
             if grad and optimisers and not resumed:
                 fakes.recorder.rehearsing = True

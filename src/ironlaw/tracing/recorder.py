@@ -21,6 +21,7 @@ from ironlaw.formats import is_float
 from ironlaw.tracing import graph_breaks, higher_order, value_requests
 from ironlaw.tracing.aten import Call
 from ironlaw.tracing.aten_tables import FREE
+from ironlaw.tracing.equal_passes import EqualPasses
 from ironlaw.tracing.fake_results import FakeResultCache
 from ironlaw.tracing.gradient_sums import ADD, ADD_TO, GradientSums
 from ironlaw.tracing.libraries import LibraryBehaviour
@@ -71,6 +72,7 @@ class Recorder(TorchDispatchMode):
         self.path: list[str] = []
         self.depth = 0  # how many modules were running at the last op
         self.used: dict[str, int] = {}
+        self.named: list[tuple[str, str]] | None = None  # each name that is given, from what, where somebody wants to know
         self.kept: list[Tensor] = []  # sparse tensors: one that is freed would give its address to another
         self.lifetimes = Lifetimes()
         self.values = Values(self.place, self.names)
@@ -94,7 +96,7 @@ class Recorder(TorchDispatchMode):
         self.checkpoints = self.blocks = 0  # segments that run again on the way back; blocks of one kind, which could
         self.again: dict[str, str] = {}  # ops that ran again, and whether each begins a segment (`engine.device.host`)
         self.hooked = False  # whether each saved tensor passes through hooks, as it does unless checkpoints are reentrant
-        self.skipped: Skipped | None = None  # microbatches that are not run again
+        self.skipped: Skipped | EqualPasses | None = None  # microbatches that are not run again
         self.on_host: dict[int, bool] = {}  # where a tensor lies that code has moved
         self.results: FakeResultCache | None = None
         self.progress = progress
@@ -150,7 +152,10 @@ class Recorder(TorchDispatchMode):
 
     def unique(self, name: str) -> str:
         count = self.used[name] = self.used.get(name, 0) + 1
-        return name if count == 1 else f"{name}.{count}"
+        given = name if count == 1 else f"{name}.{count}"
+        if self.named is not None:
+            self.named.append((name, given))
+        return given
 
     # ---- ops
 

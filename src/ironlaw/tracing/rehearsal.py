@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 
 @dataclass
 class Rehearsal:
-    """`graded`: the call takes gradients. `states`: by optimiser what it keeps for each weight; None where that is not all that a run
-    leaves behind."""
+    """`graded`: the call takes gradients. `alike`: passes that seem equal are. `states`: by optimiser what it keeps for each weight; None
+    where that is not all that a run leaves behind."""
 
     graded: bool = False
+    alike: bool = True
     states: dict[int, list[tuple[int, dict[str, Any]]]] | None = field(default=None)
 
     def note(self, optimisers: Sequence[torch.optim.Optimizer]) -> None:
