@@ -2,8 +2,8 @@
 models and its backward pass did is written down once more under new names.
 
 The user's own code runs as it stands each time: the loss on tensors of the same forms, its gradient, the optimiser. The first pass is
-no pattern, because later ones add to the gradients that it makes. A pass that begins otherwise runs, and may be the next pattern. Where it
-turns out to be another one later, `Differs` is raised, and the step is captured without this.
+not taken as the pattern, because later ones add to the gradients that it makes. A pass that begins otherwise runs, and may be the next
+pattern. Where it turns out to be another one later, `Differs` is raised, and the step is captured without this.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch.utils import _pytree as pytree
@@ -22,9 +22,6 @@ from ironlaw.engine.device import work
 from ironlaw.tracing.graph_breaks import Break
 from ironlaw.tracing.skipped_microbatches import form, forms
 from ironlaw.tracing.target import changed
-
-if TYPE_CHECKING:
-    from ironlaw.tracing.recorder import Recorder
 
 
 class Differs(Exception):
@@ -83,7 +80,7 @@ class Copied:
 class EqualPasses:
     answering = False  # ops that are written down are those of the user's code
 
-    def __init__(self, recorder: Recorder, modules: Collection[torch.nn.Module]) -> None:
+    def __init__(self, recorder: Any, modules: Collection[torch.nn.Module]) -> None:
         self.recorder, self.modules = recorder, modules
         self.copied = False  # whether anything was written down without being run
         self.begin_again()
@@ -338,7 +335,7 @@ def moved(at: int, here: list[int], there: list[int]) -> int:
 
 
 @contextmanager
-def repeating(recorder: Recorder, modules: Collection[torch.nn.Module]) -> Iterator[EqualPasses]:
+def repeating(recorder: Any, modules: Collection[torch.nn.Module]) -> Iterator[EqualPasses]:
     passes = EqualPasses(recorder, modules)
     own = {module: module.__dict__.get("forward") for module in modules}
 
