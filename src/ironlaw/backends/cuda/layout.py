@@ -18,6 +18,7 @@ from dataclasses import replace
 from ironlaw.backends.attention_patterns import recognised
 from ironlaw.backends.cuda import norm
 from ironlaw.backends.cuda.chip import processors
+from ironlaw.backends.cuda.conv import CONVERTED
 from ironlaw.backends.cuda.norm import sums_columns
 from ironlaw.backends.inductor_fallbacks import called
 from ironlaw.engine.arrays import is_array
@@ -64,10 +65,14 @@ def _on_any_chip(graph: Graph) -> tuple[Graph, list[tuple[int, str, int, int]]]:
     graph = called(recognised(graph))
     last = channels_last(graph)
     inner = innermost(graph.ops) if last else set()
-    ops, sums = list(graph.ops), []
+    ops, sums, turned = list(graph.ops), [], set[str]()
     for i, op in enumerate(graph.ops):
         if op.kind in CONVOLUTIONS and not (last and op.attrs.get("dims", 2) <= 2) and "layout" not in op.attrs:
             ops[i] = with_attrs(op, layout="nchw")
+        elif op.kind in CONVOLUTIONS:
+            weight = op.inputs[1].name
+            ops[i] = with_attrs(op, **{CONVERTED: True}) if weight in turned else op  # all its copies are made by one loop
+            turned.add(weight)
         elif (
             category(op.kind) == "reduction"
             and op.attrs.get("over", "row") == "row"

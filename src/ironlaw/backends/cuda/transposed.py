@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from ironlaw.backends.cuda.conv import CONVERTED
 from ironlaw.backends.cuda.evidence import LAYOUT, seconds_of, tiny_seconds
 from ironlaw.backends.evidence_ops import OPS
 from ironlaw.backends.kernel import Kernel, Sample
@@ -36,7 +37,7 @@ def compiled(op: Op, machine: Hardware) -> Sequence[Kernel]:
     """As a convolution: in NHWC but for the weight; a bias is added by whatever reads the result."""
     if op.attrs.get("layout") == "nchw":
         return tuple(k for k in conv_transpose(op, machine) if k.curve != "broadcast")
-    return (main(op), Kernel("layout", 2 * op.inputs[1].bytes))
+    return (main(op),) if CONVERTED in op.attrs else (main(op), Kernel("layout", 2 * op.inputs[1].bytes))
 
 
 def samples(row: Row, machine: Hardware) -> Iterator[Sample]:

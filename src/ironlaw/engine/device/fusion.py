@@ -63,11 +63,15 @@ class FusionPlan:
         ops = []
         for index, group in enumerate(self.groups):
             outputs = [t.name for op in group.ops for t in op.outputs if t.name not in again]
-            escaping = {name for name in outputs if name in needed or users[name] - {index} or not users[name]}
-            if escaping or not again:  # else all of it is computed where it is read
+            escaping = {name for name in outputs if name in needed or users[name] - {index} or not (users[name] or self.unused(name))}
+            if escaping or not self.recompute:  # else all of it is computed where it is read
                 ops.append(merge(group.ops, escaping, self.source.tensors, again))
         s = self.source
         return Graph(f"{s.name} fused", tuple(ops), s.dtype, s.settings, s.outputs)
+
+    def unused(self, name: str) -> bool:
+        """Whether a compiler leaves out what makes a single number, since nobody reads it on the device."""
+        return self.recompute and not self.source.tensors[name].shape
 
     @property
     def kernels(self) -> Number:
