@@ -27,7 +27,7 @@ FEW_CHANNELS = 8  # up to which an image in NHWC is a first layer's
 GROUP_TILE = 64  # channels that a convolution's tile holds, however few a group has
 FEW_PLANES = 16  # of an image in NCHW; more are padded to whole vectors and convolved like any
 SHALLOW_BF16 = 128  # products for an output up to which cuDNN has a kernel in BF16 that takes images in NHWC as they are
-VOLUME_TILE = 40.0  # results side by side that its kernel for volumes of few channels computes, however few are wanted
+VOLUME_TILE = 32.0  # results side by side that its kernel for volumes of few channels computes, however few are wanted
 SHALLOW = 27  # products for an output, three colours by 3×3, up to which images are never converted
 
 
