@@ -8,7 +8,8 @@
 Twenty models, half of them from libraries, inference and whole training steps; the batch is a dial with powers of two and the halves
 between. A prediction is what `ironlaw` says of an H200 with no more memory than the limit. Trying sets the limit for the process
 (`set_per_process_memory_fraction`), empties the allocator, builds the model anew at each batch and calls it three times. A
-prediction counts as right within one step of the dial. What was found on an H200 is in benchmarks/largest_batch_tried.json.
+prediction counts as right within one step of the dial. What was found on an H200 is in benchmarks/largest_batch_tried.json, and of the
+drawn models in benchmarks/largest_batch_drawn_tried.json.
 """
 
 import argparse
