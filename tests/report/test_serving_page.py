@@ -76,4 +76,4 @@ def test_the_picture_names_each_line_at_its_fast_end_and_shows_the_limit_and_the
     ends = {dict(mark.more)["end"]: mark.points[-1] for mark in figure.marks if mark.type == "line"}
     assert ends == {"b": (90.0, 10.0), "x": (60.0, 9.0)}
     assert [dict(mark.at)["x"] for mark in figure.marks if mark.type == "rule"] == [pytest.approx(20.0)]
-    assert [mark.label for mark in figure.marks if mark.label and mark.type == "point"] == ["this load on 4 × b"]
+    assert [mark.label for mark in figure.marks if mark.label and mark.type == "point"] == ["this load"]

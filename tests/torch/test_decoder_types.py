@@ -25,10 +25,11 @@ def grouped(a, b, *rest, out_val=None, **more):
     return 2 * a[0] * a[1] * b[-1]
 
 
-# A state's scan is no matrix product in an engine; transformers runs Llama 4's experts on every token, and attention twice for DiffLlama.
+# A state's scan is no matrix product in an engine, and transformers pads a short convolution; it runs Llama 4's experts on every token, and
+# attention twice for DiffLlama.
 OTHER_WORK = {
     "mamba", "mamba2", "falcon_mamba", "falcon_h1", "jamba", "bamba", "granitemoehybrid", "nemotron_h", "qwen3_next", "qwen3_5_text",
-    "qwen3_5_moe_text", "llama4_text", "diffllama", "biogpt", "deepseek_v2", "openai-gpt",
+    "qwen3_5", "qwen3_5_moe_text", "qwen3_5_moe", "lfm2_moe", "llama4_text", "llama4", "diffllama", "biogpt", "deepseek_v2", "openai-gpt",
 }  # fmt: skip
 DRAWN = random.Random(44).sample([kind for kind in readable() if kind not in OTHER_WORK], 12)
 

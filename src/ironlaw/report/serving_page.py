@@ -146,7 +146,7 @@ def _pareto(result: Mapping[str, Any]) -> Figure:
         user, each = 1 / row["tpot_s"]["p50"] if row["tpot_s"]["p50"] else furthest, row["tokens_per_s"] / row["devices"]
         if low <= each <= high and user <= furthest:
             name = f"this load on {row['devices']} × {row['hardware']}"
-            extra.append(mark("point", "accent", x=user, y=each, id="answer", name=name, label=name, size=7, shape="diamond"))
+            extra.append(mark("point", "accent", x=user, y=each, id="answer", name=name, label="this load", size=7, shape="diamond"))
     return lines(series, x, y, "The faster each user is served, the fewer tokens per second a device produces", extra=extra, id="pareto")
 
 

@@ -138,7 +138,7 @@ def sure_number(row: Mapping[str, Any]) -> str:
 
 def _at(row: Mapping[str, Any]) -> str:
     if row["dollars_per_hour"] is None:
-        return "for which no price is known"
+        return "though no price is known"
     return (
         f"at ${significant(row['dollars_per_hour'])} per hour and ${significant(row['dollars_per_million_tokens'])} per million new tokens"
     )

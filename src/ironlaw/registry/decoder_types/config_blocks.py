@@ -148,6 +148,8 @@ def _feed(c: Values, t: Traits, i: int, sparse: bool) -> Block:
     shared = c.size("shared_experts", 0) * each or c.size("shared_ffn", 0)
     if c.kind == "llama4_text":
         shared = each
+    if c.kind == "hunyuan_v1_moe":  # its experts, and the one that all tokens pass, are as wide as a dense layer
+        each = shared = c["ffn"]
     if c.kind == "nemotron_h":
         shared = c.size("shared_experts", 0) * c.size("shared_ffn", 0)
     count = c["experts"]

@@ -147,6 +147,7 @@ TRAITS: dict[str, Traits] = {
 
 # Types whose language part is another's, field by field.
 ALIASES = {
+    "emu3_text_model": "emu3",
     "kimi_k2": "deepseek_v3",
     "kimi_k25": "deepseek_v3",
     "qwen2_vl": "qwen2",
