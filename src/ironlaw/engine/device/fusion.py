@@ -62,16 +62,13 @@ class FusionPlan:
                             users[leaf].add(index)
         ops = []
         for index, group in enumerate(self.groups):
-            outputs = [t.name for op in group.ops for t in op.outputs if t.name not in again]
-            escaping = {name for name in outputs if name in needed or users[name] - {index} or not (users[name] or self.unused(name))}
-            if escaping or not self.recompute:  # else all of it is computed where it is read
-                ops.append(merge(group.ops, escaping, self.source.tensors, again))
+            outputs = [t for op in group.ops for t in op.outputs if t.name not in again]
+            unread = {t.name for t in outputs if not users[t.name] and (t.shape or not again)}  # a number that nobody reads is left out
+            escaping = unread | {t.name for t in outputs if t.name in needed or users[t.name] - {index}}
+            if escaping or not again:  # else all of it is computed where it is read
+                ops.append(merge(_wanted(group.ops, escaping) if again else group.ops, escaping, self.source.tensors, again))
         s = self.source
         return Graph(f"{s.name} fused", tuple(ops), s.dtype, s.settings, s.outputs)
-
-    def unused(self, name: str) -> bool:
-        """Whether a compiler leaves out what makes a single number, since nobody reads it on the device."""
-        return self.recompute and not self.source.tensors[name].shape
 
     @property
     def kernels(self) -> Number:
@@ -239,6 +236,16 @@ class _Planner:
                     continue
                 reason = f"{ops[j].kind} and {ops[i].kind} both read {name}: one read serves both"
                 self.consider(j, i, Verdict(ops[j].name, ops[i].name, True, "horizontal", reason))
+
+
+def _wanted(ops: tuple[Op, ...], escaping: set[str]) -> tuple[Op, ...]:
+    """Of a group's ops those that its results are made from: what other loops compute again by themselves is not done here."""
+    wanted, kept = set(escaping), []
+    for op in reversed(ops):
+        if any(t.name in wanted for t in op.outputs) or not op.outputs:
+            wanted |= {t.name for t in op.inputs}
+            kept.append(op)
+    return tuple(reversed(kept))
 
 
 def _loops(op: Op) -> tuple[object, ...]:
