@@ -13,11 +13,11 @@ from ironlaw.engine.device.types import Graph
 from ironlaw.tracing.graph_json import from_json
 
 
-def opened_runs(every: int = 1) -> Iterator[tuple[dict[str, Any], Graph]]:
+def opened_runs(every: int = 1, sets: int = 1) -> Iterator[tuple[dict[str, Any], Graph]]:
     """A measured row, and what was captured of the model it ran; one that could not be captured has no prediction to judge.
-    `every`: the first of that many, and so on; a graph that is not asked for is not read."""
+    `every`: the first of that many, and so on, of one in so many `sets`; what is not asked for is not read."""
     number = 0
-    for file in sorted(sealed.SETS.glob("*.graphs.json.xz")):
+    for file in sorted(sealed.SETS.glob("*.graphs.json.xz"))[::sets]:
         name = file.name.partition(".")[0]
         seed = int(name.removeprefix("seed-")) if name.startswith("seed-") else name
         kept = sealed.load(seed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from asked_once import ask_once
 
 from ironlaw.cli import main
 
@@ -38,4 +39,5 @@ def sh(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.delenv("FORCE_COLOR", raising=False)
     monkeypatch.delenv("IRONLAW_DEBUG", raising=False)
+    ask_once(monkeypatch)
     return Shell(capsys)

@@ -16,10 +16,11 @@ opened = importlib.import_module("opened_runs")
 
 
 def test_opened_runs_come_out_as_they_are_stored():
-    """One in ninety-six of them, all before a release: a rule that moved since the intervals were fitted shows."""
+    """A few of every fifth set, all before a release: a rule that moved since the intervals were fitted shows."""
     stored = {(o.model, o.mode, o.run): o.error for o in stored_unseen("h200_sxm") if not o.first}
     assert len(stored) > 90
-    for one in outcomes_of(il.hardware("h200_sxm"), opened.opened_runs(every=1 if RELEASE else 96)):
+    few = opened.opened_runs() if RELEASE else opened.opened_runs(every=24, sets=5)
+    for one in outcomes_of(il.hardware("h200_sxm"), few):
         assert one.error == pytest.approx(stored[one.model, one.mode, one.run], abs=2e-3), "run: python scripts/fit_intervals.py"
 
 

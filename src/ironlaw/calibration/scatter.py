@@ -15,7 +15,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import mean, median
+from statistics import fmean, median
 
 from ironlaw.backends.kernel import Sample
 from ironlaw.calibration.curve import Curve
@@ -115,7 +115,7 @@ def _middle(outcomes: Sequence[Outcome]) -> float:
     errors: dict[str, list[float]] = {}
     for o in outcomes:
         errors.setdefault(o.model, []).append(o.error)
-    return median(map(mean, errors.values()))
+    return median(map(fmean, errors.values()))
 
 
 def quantile(weighed: Sequence[tuple[float, float]], weight: float) -> float:

@@ -71,7 +71,7 @@ def configured(transformers: Any, name: str, settings: dict[str, Any]) -> tuple[
                 f"hf:{name} is the name of a model on the Hugging Face hub, and nothing is fetched from the network here; save its"
                 f" config.json (https://huggingface.co/{name}/blob/main/config.json) in a folder and give it, as in hf:./{place.name}"
             )
-        known = [n for n in dir(transformers) if n.endswith("Config")]
+        known = [n for n in sorted(transformers.__all__) if n.endswith("Config")]
         raise unknown("class of transformers", name, known)
     is_config = issubclass(cls, transformers.PretrainedConfig)
     configuration: Any = cls if is_config else getattr(cls, "config_class", None)
@@ -100,9 +100,9 @@ def from_folder(transformers: Any, place: Path, settings: dict[str, Any]) -> Any
 
 
 def heads(transformers: Any, config: Any) -> list[str]:
-    """The model classes that take this configuration."""
+    """The model classes that take this configuration. `dir(transformers)` takes a fifth of a second, each time."""
     names: dict[str, None] = {}
-    for auto in (getattr(transformers, name) for name in dir(transformers) if name.startswith("AutoModel")):
+    for auto in (getattr(transformers, name) for name in sorted(transformers.__all__) if name.startswith("AutoModel")):
         mapping = getattr(auto, "_model_mapping", None)
         if mapping is None or type(config) not in mapping:
             continue
