@@ -55,6 +55,7 @@ def plain(text: str) -> Markup:
     return Markup(SPECIAL.sub(lambda match: chr(DISGUISE + ord(match[0])), OWN.sub("", text)))
 
 
+@lru_cache(maxsize=4096)
 def html(markdown: str) -> Markup:
     """HTML of a Markdown text, a passage: terms of the glossary are marked where it uses them first, and no line ends before a unit."""
     return Markup(mark(whole_names(COUNT.sub("\u00a0", UNIT.sub(NARROW, _html(markdown))))))

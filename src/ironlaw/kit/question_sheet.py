@@ -23,7 +23,7 @@ import ast
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -129,6 +129,12 @@ class Sheet:
 
 
 def load(path: Path) -> Sheet:
+    """Read anew when the file has changed: a page asks twice for it whenever it is opened, and parsing takes most of that."""
+    return _parsed(path, path.read_bytes())
+
+
+@lru_cache(maxsize=64)
+def _parsed(path: Path, content: bytes) -> Sheet:
     data, where = read(path), f"{path.parent.name}/{path.name}"
     tables = {name: table for name, table in data.items() if name not in ("lab", "given", "context")}
     questions = {name: _question(where, name, table) for name, table in tables.items()}

@@ -31,6 +31,7 @@ LOG = logging.getLogger(__name__)
 
 View = dict[str, Any]
 MOST = 2**53 - 1
+LEAVES = frozenset({str, int, bool, type(None)})
 OPEN: weakref.WeakSet[Piece] = weakref.WeakSet()
 
 
@@ -45,17 +46,17 @@ class Picture(dict[str, Any]):
 def plain(value: Any) -> Any:
     """What JSON can carry: figures become dicts, tuples lists, NumPy's numbers Python's; infinities and NaN become None.
 
-    A view has thousands of leaves and is built at every turn of a dial, so the common types come first.
+    A view has thousands of leaves and is built at every turn of a dial, so the common types come first, and most leaves take no call.
     """
     kind = type(value)
-    if kind is str or kind is int or kind is bool or value is None:
+    if kind in LEAVES:
         return value
     if kind is float:
         return value if math.isfinite(value) else None
     if kind is dict:
-        return {str(key): plain(item) for key, item in value.items()}
+        return {str(key): item if type(item) in LEAVES else plain(item) for key, item in value.items()}
     if kind is list or kind is tuple:
-        return [plain(item) for item in value]
+        return [item if (one := type(item)) in LEAVES or (one is float and math.isfinite(item)) else plain(item) for item in value]
     if kind is Picture:
         return value
     if kind is Figure:
