@@ -64,7 +64,27 @@ def test_a_configuration_is_that_of_the_kind_which_the_name_holds(name: str, kin
     absent = Absent()
     found = absent.config(offline, name, num_labels=7, revision="main")
     assert found.model_type == kind and found.num_labels == 7 and absent.kinds == {name: kind}
-    assert absent.vocabulary == found.vocab_size and f"a {type(found).__name__} with its default sizes" in next(iter(absent.notes))
+    assert absent.vocabulary == found.vocab_size and f"a {type(found).__name__} with " in next(iter(absent.notes))
+
+
+@pytest.mark.parametrize(
+    ("name", "millions"),
+    [
+        ("distilbert/distilgpt2", 82), ("google-bert/bert-base-cased", 108), ("FacebookAI/roberta-large", 355),
+        ("openai-community/gpt2-large", 774), ("google-t5/t5-base", 223), ("HuggingFaceTB/SmolLM-360M", 362),
+        ("HuggingFaceTB/SmolLM-135M", 135), ("google-bert/bert-base-uncased", 109),
+    ],
+)  # fmt: skip
+def test_a_known_checkpoint_has_its_own_sizes(name: str, millions: int):
+    """Parameters as their model cards say."""
+    with torch.device("meta"):
+        model = transformers.AutoModel.from_config(Absent().config(offline, name))
+    assert round(sum(weight.numel() for weight in model.parameters()) / 1e6) in (millions, millions + 1)
+
+
+def test_a_size_is_not_a_kind():
+    assert Absent().config(offline, "HuggingFaceTB/SmolLM-360M").model_type == "llama"
+    assert Absent().config(offline, "HuggingFaceTB/SmolLM3-3B").model_type == "smollm3"
 
 
 def test_a_configuration_that_is_here_is_read_and_one_of_no_kind_is_refused():

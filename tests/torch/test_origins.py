@@ -11,6 +11,7 @@ from torch import nn  # noqa: E402
 
 import ironlaw as il  # noqa: E402
 from ironlaw.report import chrome_trace, kineto  # noqa: E402
+from ironlaw.report.report_layers import places  # noqa: E402
 from ironlaw.report.trace_join import join  # noqa: E402
 from ironlaw.tracing.graph_json import from_json, to_json  # noqa: E402
 
@@ -110,3 +111,11 @@ def test_the_host_waits_where_the_code_reads_a_value() -> None:
     before = [e for e in kernels if e["ts"] + e["dur"] <= last["ts"]]
     assert len(before) == len(kernels) - 1  # all but the division's
     assert wait["ts"] + wait["dur"] == max(e["ts"] + e["dur"] for e in before)
+
+
+def test_gradients_of_one_layer_are_told_apart(step: il.Graph):
+    """FLOPs by hand: a product of 32 rows each way; the first layer's input needs no gradient."""
+    products = 2.0 * 32 * 64 * 128, 2.0 * 32 * 128 * 10
+    found = {p.name: p.flops for p in places(il.predict(step, il.hardware("h200"))) if "grad)" in p.name}
+    expected = {"enter.mm (weight grad)": products[0], "leave.mm (weight grad)": products[1], "leave.mm (input grad)": products[1]}
+    assert found == expected

@@ -112,6 +112,30 @@ def test_more_of_the_batch_and_under_autocast(tmp_path):
     assert {op.dtype for op in products} == {"bf16"} and {op.inputs[0].shape[0] for op in products} == {32}
 
 
+def test_what_is_read_for_real_lies_on_the_host_at_every_batch(tmp_path):
+    """So that more of the batch runs the same operators, and the largest batch is known."""
+    text = """
+import torch
+from torch.utils.data import DataLoader, Dataset
+class Rows(Dataset):
+    def __len__(self):
+        return 1000
+    def __getitem__(self, i):
+        return torch.zeros(8)
+class Batch:  # as a tokenizer makes it
+    def __init__(self, rows):
+        self.x = torch.stack(rows)
+net = torch.nn.Linear(8, 8).cuda()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for batch in DataLoader(Rows(), 4, collate_fn=Batch):
+    net(batch.x.cuda()).sum().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+    one, four = captured(tmp_path, text), captured(tmp_path, text, times=4)
+    assert [op.kind for op in one.ops] == [op.kind for op in four.ops] and sum(bool(op.attrs.get(WAITS)) for op in four.ops) == 1
+
+
 def test_accumulated_steps_are_one_unit(tmp_path):
     text = """
 import torch

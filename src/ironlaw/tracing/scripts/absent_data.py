@@ -59,6 +59,23 @@ CLASSES = {
     "wnut": 13,
     "conll": 9,
 }  # else 2
+LARGE = {"hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16, "intermediate_size": 4096}
+ROBERTA = {"vocab_size": 50_265, "max_position_embeddings": 514, "type_vocab_size": 1}
+SMOL = {"vocab_size": 49_152, "max_position_embeddings": 2048, "tie_word_embeddings": True}
+SIZES: dict[str, tuple[str, dict[str, Any]]] = {  # of checkpoints that documentations train: the kind, and what differs from its defaults
+    "distilgpt2": ("gpt2", {"n_layer": 6}), "gpt2-medium": ("gpt2", {"n_layer": 24, "n_embd": 1024, "n_head": 16}),
+    "gpt2-large": ("gpt2", {"n_layer": 36, "n_embd": 1280, "n_head": 20}),
+    "gpt2-xl": ("gpt2", {"n_layer": 48, "n_embd": 1600, "n_head": 25}),
+    "bert-base-cased": ("bert", {"vocab_size": 28_996}), "bert-large": ("bert", LARGE),
+    "bert-large-cased": ("bert", LARGE | {"vocab_size": 28_996}),
+    "roberta-base": ("roberta", ROBERTA), "roberta-large": ("roberta", ROBERTA | LARGE),
+    "t5-base": ("t5", {"d_model": 768, "d_ff": 3072, "num_layers": 12, "num_heads": 12}),
+    "t5-large": ("t5", {"d_model": 1024, "d_ff": 4096, "num_layers": 24, "num_heads": 16}),
+    "SmolLM-135M": ("llama", SMOL | {"hidden_size": 576, "intermediate_size": 1536, "num_hidden_layers": 30,
+    "num_attention_heads": 9, "num_key_value_heads": 3}),
+    "SmolLM-360M": ("llama", SMOL | {"hidden_size": 960, "intermediate_size": 2560, "num_hidden_layers": 32,
+    "num_attention_heads": 15, "num_key_value_heads": 5}),
+}  # fmt: skip
 HUB = (
     "return_unused_kwargs",
     "revision",
@@ -100,17 +117,20 @@ class Absent:
                 found = real(name, *args, **kwargs)
         except Exception as error:
             mapping = transformers.models.auto.configuration_auto.CONFIG_MAPPING
-            plain = re.sub(r"[^a-z0-9]", "", str(name).rpartition("/")[2].lower())
-            kinds = [key for key in mapping if re.sub(r"[^a-z0-9]", "", key) in plain]
-            if not kinds:
+            plain = str(name).rpartition("/")[2].lower()
+            known = max((key for key in SIZES if holds(plain, key)), key=len, default="")
+            kind, sizes = SIZES.get(known, ("", {}))
+            kinds = [key for key in mapping if holds(plain, key)]
+            if not kinds and not kind:
                 raise BadValue(
                     f"the configuration of {name} can't be fetched here ({in_one_line(str(error))}); put its config.json into a"
                     " folder and name that, or run once where there is a network"
                 ) from None
-            kind = max(kinds, key=len)
+            kind = kind or max(kinds, key=len)
             changes = {key: value for key, value in kwargs.items() if key in ("num_labels", "id2label", "label2id", "problem_type")}
-            found = mapping[kind](**changes)
-            self.note(f"{name} can't be fetched here; a {type(found).__name__} with its default sizes stands for it")
+            found = mapping[kind](**sizes | changes)
+            which = f"the sizes of {known}" if known else "its default sizes"
+            self.note(f"{name} can't be fetched here; a {type(found).__name__} with {which} stands for it")
             if kwargs.get("return_unused_kwargs"):
                 unused = {key: value for key, value in kwargs.items() if key not in (*changes, *HUB)}
                 found = found, unused
@@ -196,6 +216,12 @@ class Absent:
             return streamed(ROWS["train"])
         holder = datasets.IterableDatasetDict if kwargs.get("streaming") else datasets.DatasetDict
         return holder({key: streamed(rows) for key, rows in ROWS.items()})
+
+
+def holds(name: str, key: str) -> bool:
+    """Whether a checkpoint's name holds a kind's, however it is spelled; SmolLM-360M is not of the kind smollm3."""
+    letters = re.sub(r"[^a-z0-9]", "", key.lower())
+    return re.search("[^a-z0-9]*".join(letters) + r"(?!(?<=\d)\d)", name) is not None
 
 
 def value(column: str, classes: int) -> Any:

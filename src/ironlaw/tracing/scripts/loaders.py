@@ -6,7 +6,7 @@ Where a loop is not trained on (an evaluation before or between), one batch stan
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import torch
@@ -73,7 +73,8 @@ class Loaders:
         return batch
 
     def grown(self, tensor: Tensor) -> Tensor:
-        return torch.cat([tensor] * self.times) if tensor.dim() else tensor
+        with nullcontext() if isinstance(tensor, FakeTensor) else as_plain():  # what was read for real lies on the host still
+            return torch.cat([tensor] * self.times) if tensor.dim() else tensor
 
     def fresh(self, batch: Any) -> Any:
         """Another batch like the first: other tensors, the same shapes and values."""
