@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from small_graphs import tensor
 
+from ironlaw.backends.cuda import BACKEND
 from ironlaw.backends.cuda.layout import channels_last, laid_out, parts, prepared
 from ironlaw.backends.inductor import INDUCTOR
 from ironlaw.engine.device.fusion import fuse
@@ -145,3 +146,29 @@ def test_depthwise_taps_that_are_no_square_have_a_slow_kernel_on_nhwc():
     (narrow, place), (square, _) = seconds(3, 1), seconds(3, 3)
     assert narrow > 3 * square
     assert place == "outside"
+
+
+def test_a_weight_is_turned_once_however_many_convolutions_read_it():
+    """As in spikes_with_a_borrowed_slope: one weight for sixteen steps in time, whose copies one loop makes."""
+    machine, w = hardware("h200_sxm"), tensor("w", 64, 64, 3, 3, role="weight")
+    steps = tuple(op("conv2d", f"c{i}", [image(f"x{i}"), w], [image(f"y{i}")]) for i in range(3))
+    ready = prepared(Graph("g", steps, "fp16"), machine)
+    assert [[kernel.curve for kernel in BACKEND.lower(one, machine, "compiled")] for one in ready.ops] == [
+        ["conv", "layout"],
+        ["conv"],
+        ["conv"],
+    ]
+
+
+def test_a_film_of_few_channels_is_convolved_as_it_stands():
+    """By one kernel, whose tile is full from 32 results on: with fewer it takes no less."""
+    machine = hardware("h200_sxm")
+
+    def kernels(results):
+        w = tensor("w", results, 3, 9, 3, role="weight")
+        x, y = tensor("x", 1, 3, 512, 64, role="input"), tensor("y", 1, results, 512, 64)
+        return BACKEND.lower(op("conv2d", "c", [x, w], [y], dims=3, layout="nchw"), machine, "compiled")
+
+    few, full, more = (kernels(results) for results in (8, 32, 64))
+    assert [len(one) for one in (few, full, more)] == [1, 1, 1]
+    assert few[0].flops == full[0].flops == more[0].flops / 2

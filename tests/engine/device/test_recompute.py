@@ -205,3 +205,31 @@ def test_a_part_of_what_a_loop_makes_takes_another_loop():
     assert [
         len(one.attrs.get("parts", (one,))) for one in fuse(Graph("halved", ops, "fp16", outputs=("whole", "half")), TRITON).graph.ops
     ] == [1, 1]
+
+
+def test_loops_over_different_numbers_of_elements_stay_apart():
+    """What is stored is made by a loop over its own elements; a reader of more of them starts another (Inductor's scheduler)."""
+    small = op("relu", "small", [tensor("x", 8, role="input")], [tensor("a", 8)])
+    wide = op("add", "wide", [at("big", "input"), tensor("a", 8)], [at("b")])
+    rows = op("sum", "rows", [at("b")], [tensor("s", 4)])
+    after = op("exp", "after", [tensor("s", 4)], [tensor("e", 4)])
+    stored = fuse(Graph("g", (small, wide, rows, after), "fp16", outputs=("a", "b", "e")), TRITON).graph
+    assert [len(one.attrs.get("parts", (one,))) for one in stored.ops] == [1, 3]  # a sum's loop goes over its elements and its results
+    computed = fuse(Graph("g", (small, wide, rows, after), "fp16", outputs=("b", "e")), TRITON).graph
+    (only,) = computed.ops
+    assert only.work.read == ROW + 8 * 2.0
+
+
+def test_a_lookup_is_made_where_it_is_read():
+    found = op("gather", "found", [at("table", "input"), tensor("which", 4, dtype="int64", role="input")], [at("rows")])
+    one = op("add", "one", [at("x", "input"), at("rows")], [at("y")])
+    other = op("sum", "other", [at("rows")], [tensor("s", 8)], axis=0)
+    fused = fuse(Graph("g", (found, one, other), "fp16", outputs=("y", "s")), TRITON).graph
+    assert sum(one.work.written for one in fused.ops) == ROW + 8 * 2.0  # the rows themselves are not stored
+
+
+def test_a_number_that_nobody_reads_is_left_out():
+    number = op("exp", "number", [tensor("scale", role="weight")], [tensor("n")])
+    ops = (number, op("relu", "act", [at("x", "input")], [at("a")]), op("exp", "last", [at("a")], [at("b")]))
+    assert [one.name for one in fuse(Graph("g", ops, "fp16", outputs=("b",)), TRITON).graph.ops] == ["act…last"]
+    assert len(fuse(Graph("g", ops, "fp16", outputs=("b", "n")), TRITON).graph.ops) == 2
