@@ -381,3 +381,12 @@ def test_products_in_fp8(sh):
     assert "products in fp8" in notes and "sure: the same if steps take as long as they may" in notes
     code, _, err = sh(*argv, "--weights", "int4")
     assert code == 2 and "leave --weights out" in err
+
+
+def test_a_run_that_is_over_before_it_is_steady_is_said_to_be(sh):
+    """Of 60 requests hardly any answer is over while others still come, so that more seem to fit than any lasting load would get."""
+    asked = ("capacity", MODEL, "--on", "h200", "--rate", "50", "--output", "200")
+    short, long = (sh.json(*asked, *few)["choices"][0] for few in (("--requests", "60"), ()))
+    assert not short["steady"] and long["steady"] and short["largest_rate"] > long["largest_rate"]
+    few, many = (" ".join(sh.out(*asked, *few).split()) for few in (("--requests", "60"), ()))
+    assert "over before it is steady" in few and "steady" not in many

@@ -120,6 +120,7 @@ class CapacityChoice(ChoicePolicy):
     batch: float
     busy: float
     requests: int
+    steady: Annotated[bool, "whether requests come for at least five times as long as one takes, at the largest rate too"]
     preempted: int
     reused_tokens: Annotated[int, "prompt tokens that were already in the cache"]
     ttft_s: Annotated[dict[str, float], "p50 and the SLO's percentile"]

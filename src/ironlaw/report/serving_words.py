@@ -218,15 +218,20 @@ def span(ends: Sequence[float], unit: str) -> str:
     return f"{show(ends[0], unit)} to {show(ends[1], unit)}"
 
 
+SHORT = "That run is over before it is steady, so a lasting load would get less; leave out --requests, or give more."
+
+
 def takes(row: Mapping[str, Any]) -> str:
     """`They take up to 21.3 requests/s within the SLO, likely 17.9 to 23.3.`"""
     if row["largest_rate"] is None:
         return ""
     low, high = row["between"]["largest_rate"]
     what = "It takes" if row["devices"] == 1 else "They take"
+    short = "" if row["steady"] else f" {SHORT}"
     if row["basis"] == "bound":
-        return f"{what} {significant(row['largest_rate'])} requests/s within the SLO at most."
-    return f"{what} up to {significant(row['largest_rate'])} requests/s within the SLO, likely {significant(low)} to {significant(high)}."
+        return f"{what} {significant(row['largest_rate'])} requests/s within the SLO at most.{short}"
+    likely = f"likely {significant(low)} to {significant(high)}"
+    return f"{what} up to {significant(row['largest_rate'])} requests/s within the SLO, {likely}.{short}"
 
 
 def alike(rows: Sequence[Mapping[str, Any]]) -> bool:

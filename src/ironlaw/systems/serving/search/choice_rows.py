@@ -12,6 +12,7 @@ from ironlaw.engine.serving.llm.outcome import Outcome
 from ironlaw.systems.serving.commands import commands
 from ironlaw.systems.serving.deployments import PLAN, Deployment
 from ironlaw.systems.serving.search.demand import Choice, Demand
+from ironlaw.systems.serving.search.fewest import LASTING
 from ironlaw.systems.serving.search.pareto import layout_row
 
 if TYPE_CHECKING:
@@ -46,7 +47,8 @@ def row(asked: Demand, found: Found, alike_s: float | None) -> CapacityChoice:
         "arithmetic": rig.products or rig.dtype, "weights": rig.weights,
         "cache": rig.cache, "weight_bytes": rig.weight_bytes, "cache_bytes": rig.cache_bytes, "cache_peak": out.peak,
         "slots": rig.slots(round(asked.about["prompt"] + asked.about["output"])), "budget": choice.policy.budget,
-        "most": choice.policy.most, **_policy(asked, choice), "batch": out.batch, "busy": out.busy, "requests": len(out.requests),
+        "most": choice.policy.most, **_policy(asked, choice), "batch": out.batch, "busy": out.busy,
+        "requests": len(out.requests), "steady": _steady(asked, found),
         "preempted": round(whole * out.preempted), "reused_tokens": round(whole * out.reused),
         "ttft_s": {"p50": out.ttft(0.5), "promised": out.ttft(share)}, "tbt_s": {"p50": out.tbt(0.5), "promised": out.tbt(share)},
         "tpot_s": {"p50": out.tpot(0.5), "promised": out.tpot(share)},
@@ -59,6 +61,14 @@ def row(asked: Demand, found: Found, alike_s: float | None) -> CapacityChoice:
         "dollars_per_hour": price.per_hour * choice.devices if price else None, "dollars_per_million_tokens": offer.dollars,
         "joules_per_million_tokens": offer.joules,
     }  # fmt: skip
+
+
+def _steady(asked: Demand, found: Found) -> bool:
+    """Whether the run is over long after its first answers. Where `requests` leaves that open, it is made long enough."""
+    out = found.choice.answer.outcome
+    span = out.requests[-1].arrive - out.requests[0].arrive
+    faster = max(1.0, found.room or 1.0) if not asked.fleet else 1.0  # a fleet's outcome is at its largest rate
+    return not asked.requests or not asked.about["rate"] or span / faster >= LASTING * out.mean_time
 
 
 def _command(asked: Demand, choice: Choice) -> str:

@@ -13,7 +13,7 @@ from ironlaw.systems.serving.search.fewest import BUDGETS
 
 
 def rig_of(asked: Demand, machine: Hardware, layout: Layout) -> Deployment:
-    """The same one, with its steps, where it was asked for before."""
+    """One replica of a layout; asked for again, it is the same one, with the steps that were predicted for it."""
     if (machine.slug, layout) not in asked.rigs:
         asked.rigs[machine.slug, layout] = _rig(asked, machine, layout)
     return asked.rigs[machine.slug, layout]
