@@ -182,9 +182,9 @@ def test_the_gradient_of_a_bias_is_a_sum_over_images_and_pixels():
     # 2 images of 16 pixels for each of 16 channels: 1,024 bytes; many pixels are shared out over blocks, whose counters are cleared
     given, wanted = [G, X, W], [X, W]
     plain, biased = (lower(op("conv_backward", "b", given, wanted, wanted=2, **more)) for more in ({}, {"bias": True}))
-    assert biased == (*plain, Kernel("sum_columns", 1024.0, depth=32.0))
+    assert biased == (*plain, Kernel("sum_planes", 1024.0, rows=512.0))
     large = op("conv_backward", "b", [tensor("g", 2, 16, 32, 32), tensor("x", 2, 8, 32, 32), W], wanted, wanted=2, bias=True)
-    assert lower(large)[-2:] == (Kernel("sum_columns", 65536.0, depth=2048.0), TINY)
+    assert lower(large)[-2:] == (Kernel("sum_planes", 65536.0, rows=32768.0), TINY)
 
 
 def test_gradients_of_pooling_and_lookups_are_filled_first():

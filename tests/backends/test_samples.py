@@ -368,7 +368,7 @@ PARTS = {
     "cumsum": {"tensor_kernel_scan_innermost_dim": "scan_rows"},
     "upsample_bicubic": {"upsample_bicubic2d_out_frame": "upsample_bicubic"},
     "embedding_backward": {"embedding_backward_feature": "embedding_backward"},
-    "sum_columns": {"reduce_kernel": "sum_columns"},
+    "sum_columns": {"reduce_kernel": "sum_down"},
     "topk": {"sbtopk::gatherTopK": "topk", "bitonicSortKVInPlace": "topk_sort"},
     "sort": {"radixSortKVInPlace<-2, -1, 32, 32, long, long>": "sort_block"},
     "grouped_mm": {"_ZN7cutlass13device_kernelIN2at4cuda": "grouped_gemm"},

@@ -351,6 +351,9 @@ ERRATIC = {
     "attention_fp32": 0.45,
     "conv_first": 0.6,
     "topk": 0.4,
+    "softmax_columns": 0.45,  # what lies in the cache comes sooner: their neighbours know
+    "unfold_backward": 0.5,  # six samples
+    "solver_svd": 0.4,  # by rotations, in both formats
     "compare": 0.35,
     "avg_pool2d": 0.4,  # windows of few taps and of many
     "conv_grouped_nhwc_tf32": 0.5,
@@ -373,7 +376,7 @@ def test_every_curve_of_the_h200_is_plausible():
     for name, curve in H200.calibration.curves.items():
         assert 0 < curve.floor < 1e-4, name
         assert curve.p in (1, 2, 4) and curve.samples >= 3 and 0 <= curve.error < ERRATIC.get(name, 0.3), name
-        assert curve.main >= 0.02 * bandwidth or name.startswith(("sort_", "rnn_", "embedding_back")), (
+        assert curve.main >= 0.02 * bandwidth or name.startswith(("sort_", "rnn_", "embedding_back", "solver_")), (
             name
         )  # one block sorts a row; weights stay
         assert curve.rate == INF or curve.rate <= 3 * peak, name

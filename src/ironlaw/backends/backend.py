@@ -42,6 +42,7 @@ class Backend(ABC):
     dispatch: str  # how launches reach the device, one of engine.device.machine.SCHEDULES
     rules: Rules = INDUCTOR  # what its compiler fuses
     narrowed: Mapping[str, tuple[str, ...]] = MappingProxyType({})  # a way to ask for FP32 -> op kinds that run in TF32 on matrix units
+    timed: tuple[str, ...] = ()  # names of ops that capture has no kind for, whose kernels have curves of their own
     caches: tuple[str, ...]  # fields of a machine's description with the size of the cache before main memory, best first
     saving: Saving = ON_GPU  # in what formats it saves what the backward pass needs
     row_time: str = "busy_s"  # the field of a model's row that is its device time
@@ -82,6 +83,12 @@ class Backend(ABC):
         from ironlaw.engine.device.work import category, lowering
 
         return signature(op) if lowering(op, mode) == "eager" or category(op.kind) == "contraction" else None
+
+    def stands_in(self, op: Op) -> bool:
+        """Whether another kind stands for an op that no row measures."""
+        from ironlaw.engine.device.work import STAND_IN
+
+        return op.attrs.get(STAND_IN) not in (None, *self.timed)
 
     def measured(self, row: Row) -> Op | None:
         """The op that a row was measured on, where the row's own time is that op's alone."""

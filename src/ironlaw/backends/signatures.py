@@ -114,7 +114,8 @@ def norm_backward(op: Op) -> Signature:
     if over_groups(op):
         planes = x.shape[0] * x.shape[1]
         return Signature(f"group_norm_backward {width(op)}", logs(planes, x.size / planes))
-    return Signature(f"norm_backward {width(op)}", (*logs(x.size / x.shape[-1], x.shape[-1]), *unaligned(x.shape[-1])))
+    row = normed(op, x)
+    return Signature(f"norm_backward {width(op)}", (*logs(x.size / row, row), *unaligned(row)))
 
 
 def embedding_backward(op: Op) -> Signature:
@@ -148,8 +149,34 @@ def attention(op: Op) -> Signature:
 
 def by_rows(op: Op) -> Signature:
     x = op.inputs[0]
-    row = op.attrs.get("row", x.shape[-1])
+    if "axis" in op.attrs:
+        return Signature(f"softmax columns{' backward' if 'backward' in op.attrs else ''} {width(op)}", logs(*beside(op)))
+    row = op.attrs.get("row", normed(op, x))
     return Signature(f"{op.kind} {width(op)}", (*logs(x.size / row, row), *unaligned(row)))
+
+
+def normed(op: Op, x: Tensor) -> Number:
+    """Elements of a row that is normed: the last axis, or as many as a weight has."""
+    for t in op.inputs:
+        if 1 < len(t.shape) < len(x.shape) and all(map(_same, t.shape, x.shape[-len(t.shape) :])):
+            return t.size
+    return x.shape[-1]
+
+
+def beside(op: Op) -> tuple[Number, Number, Number]:
+    """Of what goes down an axis: how much lies before it, how long it is, and how much lies behind it."""
+    x, axis = op.inputs[0], op.attrs["axis"]
+    behind: Number = 1.0
+    for size in x.shape[axis % len(x.shape) + 1 :]:
+        behind = behind * size
+    row = op.attrs.get("row", x.shape[axis])
+    return x.size / (row * behind), row, behind
+
+
+def over_planes(op: Op) -> bool:
+    """Whether a sum down an axis leaves out what lies innermost, too."""
+    x, y = op.inputs[0], op.outputs[0]
+    return "axis" in op.attrs and bool(y.shape) and not _same(x.shape[-1], y.shape[-1])
 
 
 def by_planes(op: Op) -> Signature | None:
@@ -165,6 +192,8 @@ def reduction(op: Op) -> Signature | None:
     if op.attrs.get("over", "row") == "all":
         return Signature(f"{op.kind} of all {width(op)}", logs(x.size))
     row = x.size / y.size
+    if over_planes(op):
+        return Signature(f"{op.kind} of planes {width(op)}", logs(y.size, row))
     if "axis" in op.attrs and isinstance(y.size, (int, float)) and y.size >= MANY_COLUMNS:
         return Signature(f"{op.kind} of columns {width(op)}", logs(y.size, row))  # a stream
     return Signature(f"{op.kind} {width(op)}", (*logs(y.size, row), *unaligned(row), APART * ("axis" in op.attrs)))

@@ -27,7 +27,7 @@ from ironlaw.engine.device.machine import Hardware, Plan
 from ironlaw.engine.device.sweep import points
 from ironlaw.engine.device.types import Op
 from ironlaw.engine.device.uncertainty import PLACES
-from ironlaw.engine.device.work import STAND_IN, category
+from ironlaw.engine.device.work import category
 from ironlaw.errors import UnsupportedPrecision
 
 INSIDE = 0.5  # length scales; NEAR, one, is where neighbours end
@@ -97,7 +97,7 @@ def locate(op: Op, model: Measured, kernels: Sequence[Kernel], signature: Signat
     opaque = [part for part in parts if category(part.kind) == "opaque" and part.kind not in COMPARED]
     if any("flops" not in part.attrs for part in opaque):
         return Coverage("unknown", math.inf, op.kind)
-    if opaque or any(part.attrs.get(STAND_IN) for part in parts):  # one whose author says what it costs rests on no row either
+    if opaque or any(model.library.stands_in(part) for part in parts):  # one whose author says what it costs rests on no row either
         return Coverage("outside", math.inf, op.kind)
     if signature and near is not None:
         distance = float(largest(near.distance))

@@ -25,7 +25,6 @@ from ironlaw.engine.device.machine import Hardware, Plan
 from ironlaw.engine.device.sweep import points
 from ironlaw.engine.device.types import Graph, Op
 from ironlaw.engine.device.uncertainty import Scatter
-from ironlaw.engine.device.work import STAND_IN
 from ironlaw.errors import UnsupportedPrecision
 
 KEPT, PLANS = 4096, 16  # costs that are remembered under a plan, and plans: a server runs for days
@@ -195,7 +194,7 @@ class Calibration:
         parts = op.attrs.get("parts", (op,))
         if any(part.kind == "unknown" for part in parts):
             return None
-        if any(part.attrs.get(STAND_IN) for part in parts):
+        if any(self.library.stands_in(part) for part in parts):
             return "stand-in"
         if self.correction(op, mode) is not None:
             return "family"

@@ -148,7 +148,8 @@ def adaptive_pool(call: Call) -> OpDraft:
 
 @rule("embedding")
 def embedding(call: Call) -> OpDraft:
-    return OpDraft("embedding", call.inputs, call.outputs)
+    """By places that do not lie side by side, each element is looked up by itself (ATen, `index_select_out_cuda_impl`)."""
+    return OpDraft("embedding", call.inputs, call.outputs, {} if call.arguments["indices"].is_contiguous() else {"how": "elements"})
 
 
 @rule("_embedding_bag", "_embedding_bag_forward_only")
@@ -246,7 +247,10 @@ def norm_backward(call: Call) -> OpDraft:
 
 @rule("_softmax_backward_data", "_log_softmax_backward_data")
 def softmax_backward(call: Call) -> OpDraft:
-    return OpDraft("softmax", call.inputs, call.outputs)
+    x, dim = call.inputs[0], int(call.arguments["dim"]) % len(call.inputs[0].shape)
+    way = call.name.removeprefix("_").removesuffix("_backward_data")
+    attrs = {} if dim == len(x.shape) - 1 else {"row": x.shape[dim], "axis": dim, "backward": way}
+    return OpDraft("softmax", call.inputs, call.outputs, attrs)
 
 
 @rule("native_batch_norm_backward", "cudnn_batch_norm_backward")

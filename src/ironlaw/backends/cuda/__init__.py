@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from ironlaw.engine.device.types import Graph, Op
 
 # PyTorch sets torch.backends.cudnn.allow_tf32 when it starts; torch.set_float32_matmul_precision("high") adds the products
+TIMED = (
+    "im2col", "col2im", "avg_pool2d_backward", "unfold_backward", "upsample_nearest2d_backward", "upsample_bilinear2d_backward",
+)  # fmt: skip
 CONVOLUTIONS = ("conv2d", "conv_transpose2d", "conv_backward", "recurrent")
 PRODUCTS = ("linear", "matmul", "bmm", "grouped_matmul")
 
@@ -41,6 +44,7 @@ class Cuda(Backend):
     dispatch = "queued"
     rules = TRITON
     caches = ("l2_bytes", "l3_bytes")
+    timed = TIMED
     narrowed = MappingProxyType({"default": CONVOLUTIONS, "tf32": (*CONVOLUTIONS, *PRODUCTS)})
 
     @property
@@ -81,8 +85,10 @@ class Cuda(Backend):
         from dataclasses import replace
 
         from ironlaw.backends.cuda.stream import as_gathered
-        from ironlaw.engine.device.work import category, lowering, with_attrs
+        from ironlaw.engine.device.work import STAND_IN, category, lowering, with_attrs
 
+        if op.attrs.get(STAND_IN) in TIMED:
+            return None  # it has curves of its own, and few rows
         heavy = [p for p in op.attrs.get("parts", ()) if category(p.kind) in ("contraction", "attention")]
         op = heavy[0] if heavy else op
         mode, op = lowering(op, mode), as_gathered(op)

@@ -9,13 +9,13 @@ from functools import reduce
 from ironlaw.backends.cuda.chip import outgrown
 from ironlaw.backends.cuda.conv import FEW_PLANES, GROUP_TILE
 from ironlaw.backends.cuda.evidence import by_name, named, plain
-from ironlaw.backends.cuda.norm import MANY_ROWS
+from ironlaw.backends.cuda.norm import LONG_PLANE, MANY_ROWS, by_length, of_planes
 from ironlaw.backends.cuda.pointwise import multiplies_backward, pointwise_backward
 from ironlaw.backends.evidence_ops import OPS
 from ironlaw.backends.kernel import Kernel, Sample, multiple
 from ironlaw.backends.multi_tensor import BLOCK_ELEMENTS
 from ironlaw.backends.rows import Row
-from ironlaw.backends.signatures import over_groups
+from ironlaw.backends.signatures import normed, over_groups
 from ironlaw.engine.arrays import Number, maximum, minimum, where
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import FORMATS, Op, Tensor
@@ -35,7 +35,8 @@ def conv_backward(op: Op, machine: Hardware) -> Sequence[Kernel]:
     """A convolution for each gradient that is wanted, the weight's always; each converts its own operands and its result, unless they are
     NHWC. Those of a depthwise convolution on NCHW are PyTorch's own and convert nothing.
     """
-    return (*_convolutions(op, machine), *(reduction_of_bias(op.inputs[0]) if op.attrs.get("bias") else ()))
+    sums = reduction_of_bias(op.inputs[0], machine, op.attrs.get("layout") == "nhwc")
+    return (*_convolutions(op, machine), *(sums if op.attrs.get("bias") else ()))
 
 
 def conv_backward_compiled(op: Op, machine: Hardware) -> Sequence[Kernel]:
@@ -44,10 +45,12 @@ def conv_backward_compiled(op: Op, machine: Hardware) -> Sequence[Kernel]:
     return conv_backward(with_attrs(op, layout="nhwc") if w.shape[1] == 1 and x.shape[1] > 1 else op, machine)
 
 
-def reduction_of_bias(gradient: Tensor) -> Sequence[Kernel]:
+def reduction_of_bias(gradient: Tensor, machine: Hardware, nhwc: bool) -> Sequence[Kernel]:
     """A bias is added to every pixel of a channel: its gradient is their sum."""
     pixels = gradient.size / gradient.shape[1]
-    return Kernel("sum_columns", gradient.bytes, depth=pixels), Kernel("tiny", 0.0, count=where(pixels >= MANY_ROWS, 1.0, 0.0))
+    if nhwc:
+        return Kernel("sum_columns", gradient.bytes, depth=pixels), Kernel("tiny", 0.0, count=where(pixels >= MANY_ROWS, 1.0, 0.0))
+    return of_planes(gradient.bytes, gradient.size, gradient.shape[1], machine)
 
 
 def _convolutions(op: Op, machine: Hardware) -> Sequence[Kernel]:
@@ -87,13 +90,14 @@ def _convolutions(op: Op, machine: Hardware) -> Sequence[Kernel]:
 def norm_backward(op: Op, machine: Hardware) -> Sequence[Kernel]:
     """One kernel for the input's gradient, one for those of gain and shift, which walks down the rows."""
     gradient, x = op.inputs[0], op.inputs[1]
-    rows = x.size / x.shape[-1]
+    rows = x.size / normed(op, x)
     data = gradient.bytes + x.bytes
     if over_groups(op):  # of groups: sums for each plane, which are joined; then a stream
         planes = x.shape[0] * x.shape[1]
         stream = Kernel("broadcast", data + op.outputs[0].bytes, rows=x.size)
         return Kernel("mean", data, rows=planes), stream, Kernel("tiny", 0.0, count=3.0)
-    return (Kernel("layer_norm_backward", data + op.outputs[0].bytes, op.work.flops, rows), Kernel("layer_norm_weights", data, depth=rows))
+    own = by_length("layer_norm_backward", data + op.outputs[0].bytes, op.work.flops, rows, normed(op, x))
+    return *own, Kernel("layer_norm_weights", data, depth=rows)
 
 
 def batch_norm_train(op: Op, machine: Hardware) -> Sequence[Kernel]:
@@ -109,7 +113,7 @@ def batch_norm_train(op: Op, machine: Hardware) -> Sequence[Kernel]:
         return (Kernel("batch_norm_train_fp32", op.work.bytes, rows=c, depth=depth),)
     return (
         Kernel("batch_norm_stats", x.bytes, rows=c, depth=depth), Kernel("tiny", 0.0),
-        Kernel("batch_norm", op.work.bytes, 4.0 * x.size, n * c),
+        *by_length("batch_norm", op.work.bytes, 4.0 * x.size, n * c, x.size / (n * c), LONG_PLANE),
     )  # fmt: skip
 
 
@@ -181,7 +185,12 @@ def batch_norm_samples(row: Row, machine: Hardware) -> Iterator[Sample]:
     kernels = batch_norm_train(OPS[row.op](row.params), machine)
     if len(kernels) == 1:
         return plain(row, kernels, row.busy_s)
-    return by_name(row, kernels, {"collect_statistics": "batch_norm_stats", "transform_input": "batch_norm"})
+    return by_name(row, kernels, {"collect_statistics": "batch_norm_stats", "transform_input": kernels[-1].curve})
+
+
+def norm_samples(row: Row, machine: Hardware) -> Iterator[Sample]:
+    kernels = norm_backward(OPS[row.op](row.params), machine)
+    return by_name(row, kernels, {"GammaBeta": "layer_norm_weights", "grad_input": kernels[0].curve})
 
 
 def conv_samples(row: Row, machine: Hardware) -> Iterator[Sample]:
@@ -200,7 +209,7 @@ EAGER = {
 COMPILED = {"foreach": foreach, "conv_backward": conv_backward_compiled}  # an optimiser's lists are not compiled with the model
 ROWS = {
     "adamw": adamw_samples,
-    "layer_norm_backward": named(norm_backward, {"GammaBeta": "layer_norm_weights", "grad_input": "layer_norm_backward"}),
+    "layer_norm_backward": norm_samples,
     **dict.fromkeys(("conv_backward", "conv2d_backward"), conv_samples),
     "batch_norm_train": batch_norm_samples,
     "max_pool2d_backward": named(max_pool_backward, {"max_pool_backward": "max_pool2d_backward"}),
@@ -214,7 +223,7 @@ FALLBACK = {
     "conv_dgrad": "conv", "conv_wgrad": "conv", "depthwise_backward": "depthwise_fp32", "depthwise_wgrad": "depthwise_fp32",
     "depthwise_nhwc_dgrad": "depthwise_nhwc", "depthwise_nhwc_wgrad": "depthwise_nhwc",
     **{f"conv_{name}grad_{fmt}": f"conv_{fmt}" for name in "dw" for fmt in ("tf32", "fp32")},
-    "layer_norm_backward": "layer_norm", "layer_norm_weights": "fused_rows",
+    "layer_norm_backward_long": "layer_norm_backward", "layer_norm_backward": "layer_norm", "layer_norm_weights": "fused_rows",
     "batch_norm_train_fp32": "batch_norm_backward", "batch_norm_backward_fp32": "batch_norm_backward",
     "batch_norm_stats": "fused_reduction", "batch_norm_backward": "fused_reduction", "gelu_backward": "gelu",
     "embedding_backward": "embedding", "embedding_backward_sorted": "embedding", "max_pool2d_backward": "max_pool2d",

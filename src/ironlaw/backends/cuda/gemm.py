@@ -10,7 +10,7 @@ from ironlaw.backends.cuda.evidence import plain
 from ironlaw.backends.evidence_ops import OPS
 from ironlaw.backends.kernel import Kernel, Sample, multiple, padded
 from ironlaw.backends.rows import Row
-from ironlaw.engine.arrays import Number, ceil, is_array, maximum, minimum, where
+from ironlaw.engine.arrays import Number, ceil, is_array, largest, maximum, minimum, where
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import Op
 from ironlaw.formats import PRODUCTS_OF_PARTS, computed_in
@@ -29,6 +29,9 @@ SHARED_OUT = ((1, 1.0), (2, 1.5), (4, 2.25), (8, 3.4))  # parts along the depth,
 SHARED_FROM = 1024
 SHARE_TILE, LEAST_SHARE = 64, 100.0  # side of a tile, and steps below which no share goes
 THIN = 16  # rows up to which a product in FP32 takes a kernel of its own (gemmSN)
+SMALL, MANY, SMALL_TILE, MOST_BLOCKS = 4096, 1024, 16, 65535  # multiply-adds of a small product, how many are many; side; one launch's
+# a block for each small matrix, or each tile of it, costs what it does, whatever is in it
+SMALL_CURVES = {"fp16": "bmm_small", "bf16": "bmm_small", "fp32": "bmm_small_fp32"}
 UNPROFILED = ("fp8", "int8")  # formats that no profile covers
 
 
@@ -98,6 +101,23 @@ def unaligned(kernel: Kernel, m: Number, n: Number, k: Number, machine: Hardware
 
 
 def matrix(op: Op, machine: Hardware) -> Sequence[Kernel]:
+    """A product, or a batch of them; many small ones take a kernel of their own."""
+    x, y = op.inputs[0], op.outputs[0]
+    kernels = product(op, machine)
+    if not (op.kind == "bmm" or len(op.inputs[1].shape) > 2) or op.dtype not in SMALL_CURVES:
+        return kernels
+    n, m, k = y.shape[-1], y.shape[-2], x.shape[-1]
+    batch = y.size / (m * n)
+    small = where((m > 1) & (m * n * k <= SMALL) & (batch >= MANY), 1.0, 0.0)
+    if not largest(small):
+        return kernels
+    launches = ceil(batch / MOST_BLOCKS)
+    blocks = batch * ceil(m / SMALL_TILE) * ceil(n / SMALL_TILE)
+    own = Kernel(SMALL_CURVES[op.dtype], op.work.bytes / launches, rows=blocks / launches, count=small * launches)
+    return *(replace(kernel, count=kernel.count * (1.0 - small)) for kernel in kernels), own
+
+
+def product(op: Op, machine: Hardware) -> Sequence[Kernel]:
     """linear, matmul, bmm. A small product with a deep inner loop is split along it and summed by a second kernel."""
     x, w, y = op.inputs[0], op.inputs[1], op.outputs[0]
     k, n = x.shape[-1], y.shape[-1]
@@ -175,7 +195,7 @@ ROWS = {"matmul": matmul_samples, "bmm": bmm_samples}
 FALLBACK = {
     "gemm_tf32": "gemm", "gemm_fp8": "gemm", "gemm_int8": "gemm", "bmm": "gemm", "bmm_even": "gemm_even", "bmm_odd": "gemm_odd",
     "bmm_fp32": "gemm_fp32", "bmm_fp32_odd": "bmm_fp32", "bmm_tf32": "gemm_tf32", "gemm_pair": "gemm", "bmm_fp8": "gemm_fp8",
-    "bmm_int8": "gemm_int8",
+    "bmm_int8": "gemm_int8", "bmm_small": "bmm_odd", "bmm_small_fp32": "bmm_fp32_odd",
     "gemm_fp32_shared": "gemm_fp32", "gemm_fp32_thin": "gemm_fp32", "gemv_fp32": "gemm_fp32_thin", "bmm_fp32_thin": "gemm_fp32_thin",
     "gemm_fp64": "gemm_fp32", "bmm_fp64": "gemm_fp32", "gemm_int64": "gemm_fp32", "bmm_int64": "gemm_fp32",
     "gemm_complex64": "bmm_complex64", "bmm_complex64": "gemm_fp32", "gemm_complex128": "gemm_fp64", "bmm_complex128": "gemm_fp64",

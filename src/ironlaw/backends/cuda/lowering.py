@@ -5,8 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from ironlaw.backends.cuda import attention, backward, conv, gemm, generated, moe, norm, quantised, recurrent, solvers, stream, transposed
-from ironlaw.backends.cuda.evidence import Lowering, Samples, plain
+from ironlaw.backends.cuda import (
+    attention,
+    backward,
+    conv,
+    gemm,
+    generated,
+    moe,
+    norm,
+    quantised,
+    recurrent,
+    solvers,
+    stream,
+    transposed,
+    windows,
+)
+from ironlaw.backends.cuda.evidence import Lowering, Samples, by_name, plain
 from ironlaw.backends.evidence_ops import OPS
 from ironlaw.backends.inductor import WRITTEN
 from ironlaw.backends.kernel import Kernel, Sample, launched
@@ -16,7 +30,7 @@ from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import Op
 from ironlaw.engine.device.work import STAND_IN, UNCOMPILED, category
 
-FAMILIES = (gemm, conv, transposed, attention, norm, stream, generated, moe, recurrent, backward, quantised, solvers)
+FAMILIES = (gemm, conv, transposed, attention, norm, stream, generated, moe, recurrent, backward, quantised, solvers, windows)
 EAGER: dict[str, Lowering] = {kind: lower for family in FAMILIES for kind, lower in getattr(family, "EAGER", {}).items()}
 COMPILED: dict[str, Lowering] = {kind: lower for family in FAMILIES for kind, lower in getattr(family, "COMPILED", {}).items()}
 ROWS: dict[str, Samples] = {name: samples for family in FAMILIES for name, samples in getattr(family, "ROWS", {}).items()}
@@ -31,6 +45,8 @@ GRADIENTS = ("conv_backward", "embedding_backward", "batch_norm_train", "batch_n
 def lower(op: Op, machine: Hardware, mode: str) -> tuple[Kernel, ...]:
     if op.kind == "fused":
         return launched(_fused(op, machine))
+    if op.attrs.get(STAND_IN) in windows.STOOD_IN and mode == "eager":
+        return launched(windows.STOOD_IN[op.attrs[STAND_IN]](op, machine))
     lowering = None
     if mode != "eager" and UNCOMPILED not in op.attrs:
         lowering = COMPILED.get(op.kind) or (generated.generated if category(op.kind) in WRITTEN else None)
@@ -63,6 +79,25 @@ def within_models(row: Row, machine: Hardware) -> Iterator[Sample]:
         yield Sample(kernels[0], row.busy_s)
 
 
+# of what was called by itself: words in the names of kernels -> their curves
+CALLED = {
+    "batch_norm": norm.batch_norm_samples, "norm_backward": backward.norm_samples, "batch_norm_train": backward.batch_norm_samples,
+}  # fmt: skip
+
+
+def called(row: Row, machine: Hardware) -> Iterator[Sample]:
+    """What a single call says of a kernel that works alone, or has a name that tells."""
+    op = OPS[row.op](row.params)
+    kernels = lower(op, machine, "eager")
+    word = windows.WORDS.get(op.attrs.get(STAND_IN, ""))
+    if word:
+        yield from by_name(row, kernels, {word: kernels[0].curve})
+    elif op.kind in CALLED:
+        yield from CALLED[op.kind](row, machine)
+    elif kernels[0].count == 1 and op.kind != "embedding_backward":
+        yield from plain(row, kernels, row.busy_s)
+
+
 def samples(rows: Iterable[Row], machine: Hardware) -> Iterator[Sample]:
     """A row is turned into the engine's op and lowered like any other, so that a curve is fitted to exactly the quantities
     it will be evaluated with. Where an op is several kernels, the row's profile says what each took.
@@ -70,8 +105,10 @@ def samples(rows: Iterable[Row], machine: Hardware) -> Iterator[Sample]:
     for row in rows:
         if row.kind != "op" or row.error:
             continue
-        if row.op in ("captured", "called"):
+        if row.op == "captured":
             yield from within_models(row, machine)
+        elif row.op == "called":
+            yield from called(row, machine)
         elif row.op in ROWS:
             yield from ROWS[row.op](row, machine)
         elif row.op in OPS:

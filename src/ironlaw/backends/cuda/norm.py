@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from math import log2
 
-from ironlaw.backends.cuda.evidence import named, plain, seconds_of
+from ironlaw.backends.cuda.chip import processors
+from ironlaw.backends.cuda.evidence import by_name, plain, seconds_of
 from ironlaw.backends.evidence_ops import OPS
 from ironlaw.backends.kernel import Kernel, Sample, launched
 from ironlaw.backends.rows import Row
-from ironlaw.backends.signatures import MANY_COLUMNS
-from ironlaw.engine.arrays import Number, is_array, minimum, where
+from ironlaw.backends.signatures import MANY_COLUMNS, beside, normed, over_planes
+from ironlaw.engine.arrays import Number, ceil, is_array, largest, minimum, smallest, where
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import FORMATS, Op
 from ironlaw.engine.device.work import SMALL_REDUCTION
+from ironlaw.engine.device.work import op as make_op
 
 WARP_ROW, LONG_WARP_ROW = 1024, 2048  # elements of a row that softmax gives to one warp; beyond the first it has half as many warps
 GROUP_KERNELS = "group_norm"  # in the names of kernels that torch.compile writes for one
@@ -21,12 +24,25 @@ GROUP_KERNELS = "group_norm"  # in the names of kernels that torch.compile write
 NODES = {"batch_norm": 15, "layer_norm": 14, "group_norm": 16, "rms_norm": 9, "softmax": 7}
 INSTRUCTIONS = {"batch_norm": 26.0, "layer_norm": 8.0, "rms_norm": 6.0, "softmax": 21.0, "log_softmax": 30.0}
 WARP = 32.0  # threads
+LONG_ROW, LONG_PLANE = 8192, 32768  # elements beyond which a block's way through one row, or plane, is what a norm takes
+FEW_ROWS = 128  # that leave some of a large GPU's multiprocessors without one
+WIDEST = 8.0  # bytes of a whole number that counts
+BLOCK, NARROW = 1024, 64  # threads that go down columns, and how many columns share them along their length (ATen, `SpatialSoftMax`)
+FEW_DOWN = 256  # elements down a column that one thread adds up
+FEW_SUMS = 2.0  # sums for each multiprocessor below which several blocks share one, and a second kernel joins them
 MANY_ROWS = 1024  # from which a sum down the columns is shared out over blocks, whose counters are cleared first
 
 
 def rowwise(op: Op, machine: Hardware) -> Sequence[Kernel]:
-    row = op.attrs.get("row", op.inputs[0].shape[-1])
-    return (Kernel(op.kind, op.work.bytes, op.work.flops, op.inputs[0].size / row),)
+    row = op.attrs.get("row", normed(op, op.inputs[0]))
+    return by_length(op.kind, op.work.bytes, op.work.flops, op.inputs[0].size / row, row)
+
+
+def by_length(curve: str, data: Number, flops: Number, rows: Number, row: Number, longest: float = LONG_ROW) -> tuple[Kernel, ...]:
+    """A block goes through its row by itself, so that few long ones take as long as one does."""
+    long = where((row > longest) | ((rows <= FEW_ROWS) & (row >= longest / 4.0)), 1.0, 0.0)
+    own = "layer_norm" if curve == "rms_norm" else curve
+    return launched((Kernel(f"{own}_long", data, depth=row, count=long), Kernel(curve, data, flops, rows, count=1.0 - long)))
 
 
 def softmax(op: Op, machine: Hardware) -> Sequence[Kernel]:
@@ -34,8 +50,23 @@ def softmax(op: Op, machine: Hardware) -> Sequence[Kernel]:
     x = op.inputs[0]
     row = op.attrs.get("row", x.shape[-1])
     if "axis" in op.attrs:
-        return (Kernel("softmax_columns", op.work.bytes + 2 * x.bytes),)
+        return down(op, row)
     return softmax_kernels(op.work.bytes, op.work.flops, x.size / row, row, FORMATS[x.dtype])
+
+
+def down(op: Op, row: Number) -> Sequence[Kernel]:
+    """A thread goes down its column three times, for maximum, sum and result, or twice for a gradient; where few columns lie beside each
+    other, several threads share one. A softmax's gradient is first multiplied with the result."""
+    x = op.inputs[0]
+    _, _, inner = beside(op)
+    threads = 1.0
+    if largest(inner) <= NARROW <= smallest(row):
+        threads = 2.0 ** (min(int(log2(BLOCK / largest(inner))), int(log2(largest(row)))))
+    depth = ceil(row / threads)
+    if "backward" not in op.attrs:
+        return (Kernel("softmax_columns", op.work.bytes + 2 * x.bytes, depth=depth),)
+    main = Kernel("softmax_columns_backward", op.work.bytes + 2 * x.bytes, depth=depth)
+    return (main, Kernel("mul", 3 * x.bytes)) if op.attrs["backward"] == "softmax" else (main,)
 
 
 def softmax_kernels(data: Number, flops: Number, rows: Number, row: Number, size: float) -> tuple[Kernel, ...]:
@@ -49,16 +80,31 @@ def softmax_kernels(data: Number, flops: Number, rows: Number, row: Number, size
 
 def reduction(op: Op, machine: Hardware) -> Sequence[Kernel]:
     """Along rows, or down columns; over the whole tensor, blocks sum their parts and a second kernel joins them."""
+    if op.kind == "sum" and op.inputs[0].dtype in ("bool", "uint8", "int8", "int32") and "axis" not in op.attrs:
+        x = op.inputs[0]  # made as wide as what it is counted in
+        wide = make_op("sum", op.name, [replace(x, dtype="int64")], op.outputs, **op.attrs)
+        return Kernel("cast_up", x.bytes + WIDEST * x.size), *reduction(wide, machine)
     if sums_columns(op):
+        if over_planes(op):
+            return of_planes(op.work.bytes, op.inputs[0].size, op.outputs[0].size, machine)
         depth, columns = op.inputs[0].size / op.outputs[0].size, op.outputs[0].size
-        if not is_array(columns) and columns >= MANY_COLUMNS:
-            return (Kernel("add", op.work.bytes),)
-        return (Kernel("sum_columns", op.work.bytes, depth=depth), Kernel("tiny", 0.0, count=where(depth >= MANY_ROWS, 1.0, 0.0)))
+        alone = where((columns >= MANY_COLUMNS) | (depth <= FEW_DOWN), 1.0, 0.0)
+        shared = (1.0 - alone) * where(depth >= MANY_ROWS, 1.0, 0.0)
+        return (
+            Kernel("sum_down", op.work.bytes, rows=columns, count=alone),
+            Kernel("sum_columns", op.work.bytes, depth=depth, count=1.0 - alone), Kernel("tiny", 0.0, count=shared),
+        )  # fmt: skip
     if op.attrs.get("over", "row") == "row":
         results = op.outputs[0].size
         threads = minimum(op.inputs[0].size / results / WARP, 1.0)  # a warp sums a row of 32 or more, a few threads a shorter one
         return (Kernel(op.kind, op.work.bytes, op.work.flops, results * threads),)
     return Kernel("sum_all", op.work.bytes, op.work.flops), joining(op)
+
+
+def of_planes(data: Number, size: Number, sums: Number, machine: Hardware) -> Sequence[Kernel]:
+    """Sums over what lies innermost and outermost, as of each channel of images: an element takes its time whatever its width."""
+    shared = where((sums < FEW_SUMS * processors(machine)) & (size / sums >= MANY_ROWS), 1.0, 0.0)
+    return Kernel("sum_planes", data, rows=size), Kernel("tiny", 0.0, count=shared)
 
 
 def joining(op: Op) -> Kernel:
@@ -90,8 +136,9 @@ def batch_norm(op: Op, machine: Hardware) -> Sequence[Kernel]:
     if op.dtype == "fp32" and plane:
         return (Kernel("batch_norm_fp32", op.work.bytes, op.work.flops, n * c),)
     flat = all(not is_array(size) and size == 1 for size in plane)
-    main = Kernel("broadcast", op.work.bytes, rows=op.inputs[0].size) if flat else Kernel("batch_norm", op.work.bytes, op.work.flops, n * c)
-    return main, Kernel("tiny", 0.0, count=2.0)
+    planes = by_length("batch_norm", op.work.bytes, op.work.flops, n * c, op.inputs[0].size / (n * c), LONG_PLANE)
+    main = (Kernel("broadcast", op.work.bytes, rows=op.inputs[0].size),) if flat else planes
+    return *main, Kernel("tiny", 0.0, count=2.0)
 
 
 def group_norm(op: Op, machine: Hardware) -> Sequence[Kernel]:
@@ -121,6 +168,11 @@ def group_norm_samples(row: Row, machine: Hardware) -> Iterator[Sample]:
         yield Sample(group_norm(OPS[row.op](row.params), machine)[0], max(sums))
 
 
+def down_samples(row: Row, machine: Hardware) -> Iterator[Sample]:
+    kernels = launched(reduction(OPS[row.op](row.params), machine))
+    return by_name(row, kernels, {"reduce_kernel": kernels[0].curve})
+
+
 def layer_norm_samples(row: Row, machine: Hardware) -> Iterator[Sample]:
     """Rows that fill no vector take other kernels, and one row is not enough for a curve."""
     if (row.kernels or 1) <= 1:
@@ -133,9 +185,11 @@ EAGER = {
 }  # fmt: skip
 ROWS = {
     "batch_norm": batch_norm_samples, "group_norm": group_norm_samples, "layer_norm": layer_norm_samples, "cross_entropy": nll_samples,
-    "sum_columns": named(reduction, {"reduce_kernel": "sum_columns"}),
+    "sum_columns": down_samples,
 }  # fmt: skip
 FALLBACK = {
+    "layer_norm_long": "layer_norm", "batch_norm_long": "batch_norm", "sum_planes": "sum_columns",
+    "sum_down": "sum", "softmax_columns_backward": "softmax_columns",
     "group_norm": "layer_norm", "softmax_columns": "strided_columns", "var": "mean", "amax": "sum", "nll_loss": "sum_columns",
     "sum_columns": "sum", "batch_norm_fp32": "batch_norm",
     **dict.fromkeys(("softmax_2048", "softmax_block", "softmax_fp32", "softmax_2048_fp32", "softmax_block_fp32"), "softmax"),

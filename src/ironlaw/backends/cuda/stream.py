@@ -37,7 +37,7 @@ def _stream_curve(op: Op) -> str:
         return "strided_columns" if op.attrs["strided"] == "columns" else "strided"
     if op.kind == "fill" and op.attrs.get("how") == "counted":
         return "arange"
-    if op.kind == "gather" and op.attrs.get("how") == "elements":
+    if op.kind in ("gather", "embedding") and op.attrs.get("how") == "elements":
         return "gather_elements"
     if op.kind == "cast" and FORMATS[op.outputs[0].dtype] > FORMATS[op.inputs[0].dtype]:
         return "cast_up"  # to a wider format: PyTorch's slower, unvectorised kernel
@@ -60,7 +60,7 @@ def _differs(a: Number, b: Number) -> bool:
 
 def as_gathered(op: Op) -> Op:
     """Rows that are not made of whole vectors are fetched element by element (ATen, `fast_gather_kernel_eligible`)."""
-    if op.kind != "gather" or op.attrs.get("how"):
+    if op.kind not in ("gather", "embedding") or op.attrs.get("how"):
         return op
     each = op.inputs[0].bytes / op.inputs[0].shape[0]
     return op if is_array(each) or each % VECTOR == 0 else with_attrs(op, how="elements")
