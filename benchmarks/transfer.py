@@ -40,7 +40,7 @@ WATTS = {
     "16nm": {"vector": 9.3e12 / 250, "matrix": 18.7e12 / 250},  # P100 PCIe, datasheet
     "12nm": {"vector": 14.0e12 / 250, "matrix": 112e12 / 250},  # V100 PCIe, datasheet
     "8nm": {"vector": 35.6e12 / 350, "matrix": 154.8e12 / 300},  # RTX 3090 and RTX A6000, datasheets
-    "7nm": {"vector": 19.5e12 / 250, "matrix": 312e12 / 400},  # A100 40 GB PCIe and A100 SXM, datasheets
+    "7nm": {"vector": 17.56e12 / 250, "matrix": 312e12 / 400},  # a 40 GB PCIe card's best FP32 products; A100 SXM, datasheet
     "4N": {"vector": 82.6e12 / 450, "matrix": 1.1e12},  # RTX 4090, datasheet; H100's best BF16 products, 0.78 of the peak at 700 W
     "4NP": {"vector": 80e12 / 400, "matrix": 1.7e12},  # assumed: as the 4N, and a B200's best products at 1000 W
 }
@@ -71,6 +71,16 @@ def product(fmt: str, tiles: Sequence[tuple[int, int]]) -> Callable[..., Any]:
     return seconds
 
 
+def conv_seconds(c: dict[str, float], r: Rows, s: stream_law.StreamConstants) -> Any:
+    """Convolutions in FP32: as products, or by Winograd's filtering where that is sooner."""
+    k, z = product_constants(c, TILES["fp32"], r.chip), r.sizes
+    share, gets = sustained(r.chip, "fp32", k.share, WATTS), stream_law.bandwidth(r.chip, s)
+    direct = product_law.product_s(tuple(z[name] for name in ("batch", "m", "n", "k")), z["data"], r.chip, "fp32", k, gets, share)[2]
+    image = np.maximum(z["tiles"], 1.0), z["batch"], z["inner"], z["n"]
+    turned = product_law.winograd_s(image, z["data"], r.chip, k, gets, share)[2]
+    return np.where(z["tiles"] > 0, np.minimum(direct, turned), direct) + floor(k, r)
+
+
 def row_seconds(c: dict[str, float], r: Rows, s: stream_law.StreamConstants) -> Any:
     k = transfer_rows.RowConstants(**c)
     return transfer_rows.rows_s(r.sizes["rows"], r.sizes["width"], 4.0, r.chip, k, stream_law.bandwidth(r.chip, s))[2] + floor(k, r)
@@ -98,8 +108,9 @@ def stream_seconds(c: dict[str, float], r: Rows, _: Any) -> Any:
 
 SMALLER = {"tile_128x64": 0.92, "tile_64x64": 0.85, "tile_64x32": 0.7, "tile_32x32": 0.5}
 FP32 = {
-    "share": 0.88,
-    "lanes_128": 0.9,
+    "share": 0.98,
+    "lanes_128": 0.79,
+    "16nm": 0.92,
     "AMD": 0.85,
     "knee": 30.0,
     "alone": 0.3,
@@ -123,7 +134,7 @@ FAMILIES = {
     ),
     "linear_fp32": Family("neusight", FP32, product("fp32", TILES["fp32"])),
     "bmm_fp32": Family("neusight", FP32, product("fp32", TILES["fp32"])),
-    "conv_fp32": Family("neusight", FP32, product("fp32", TILES["fp32"])),
+    "conv_fp32": Family("neusight", FP32 | {"winograd": 1.2}, conv_seconds, ("share", "memory", "p", "wave", *SMALLER)),
     "layer_norm": Family("neusight", ROW, row_seconds),
     "softmax": Family("neusight", ROW, row_seconds),
     "softmax_block": Family("neusight", ROW, row_seconds),
@@ -138,7 +149,7 @@ FAMILIES = {
 }
 LEAST_P = 1.0
 FAR = 4.0  # times the last cache
-HELD, LOOSE = 0.03, 0.003  # how hard a constant is held to its first value
+HELD, LOOSE, UNTOLD = 0.03, 0.003, 10.0  # how hard a constant is held to its first value
 PRODUCTS_SEEN = {"linear_fp32": "fp32", "linear_16bit": "bf16", "linear_fp8": "fp8"}
 
 
@@ -153,7 +164,8 @@ def start(family: Family) -> Any:
 def fit(family: Family, machines: Sequence[Rows], s: stream_law.StreamConstants | None, first: Any = None, tries: int = 2000) -> Any:
     """The logarithms of the constants. Each machine weighs the same; a constant that nothing pulls on stays where it began."""
     origin, weights = start(family), [NOISY if r.slug in RESTLESS else 1.0 for r in machines]
-    pull = np.array([HELD if name in family.held else LOOSE for name in family.start])
+    told = [HELD if name in family.held else LOOSE for name in family.start]
+    pull = np.array([UNTOLD if untold(name, machines) else each for name, each in zip(family.start, told, strict=True)])
     machines = [r.sample(ENOUGH) for r in machines]
 
     def loss(x: Any) -> float:
@@ -163,6 +175,15 @@ def fit(family: Family, machines: Sequence[Rows], s: stream_law.StreamConstants 
 
     x = origin if first is None else first
     return minimize(loss, x, method="Nelder-Mead", options={"maxfev": tries, "xatol": 0.01, "fatol": 1e-4, "adaptive": True}).x
+
+
+def untold(name: str, machines: Sequence[Rows]) -> bool:
+    """Whether a constant belongs to chips of which none is among these machines."""
+    if name == "AMD":
+        return all(r.chip.maker != "AMD" for r in machines)
+    if name.startswith("lanes_"):
+        return all(f"lanes_{r.chip.lanes:.0f}" != name for r in machines)
+    return name in WATTS and all(r.chip.node != name for r in machines)
 
 
 def judged(log_errors: Any) -> dict[str, float]:

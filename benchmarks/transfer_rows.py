@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from collections import defaultdict
 from dataclasses import dataclass, replace
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 
 import ironlaw as il
 from ironlaw.calibration.transfer.chip_traits import Chip, chip
+from ironlaw.calibration.transfer.product_law import OUTPUTS
 from ironlaw.engine.device.types import FORMATS
 from ironlaw.registry.evidence import evidence
 
@@ -96,6 +98,8 @@ def _operator(r: dict[str, str]) -> tuple[str, dict[str, float]]:
         depth = float(r["Input_Channel"]) * float(r["kernel_size"]) ** 2
         moved = batch * float(r["Input_Channel"]) * float(r["Input_Size"]) ** 2
         sizes = {"batch": 1.0, "m": batch * out**2, "n": float(r["Output_Channel"]), "k": depth}
+        plain = float(r["kernel_size"]) == 3 and float(r["Stride"]) == 1
+        sizes |= {"tiles": batch * ceil(out / OUTPUTS) ** 2 if plain else 0.0, "inner": float(r["Input_Channel"])}
         return "conv_fp32", sizes | {"data": 4 * (moved + depth * sizes["n"] + sizes["m"] * sizes["n"])}
     m, n, k = (float(r[name]) for name in "MNK")
     if r["class"] == "linear":
@@ -164,7 +168,7 @@ def own() -> dict[str, list[Rows]]:
 def _rows(found: dict[tuple[str, str], list[dict[str, float]]]) -> dict[str, list[Rows]]:
     out: dict[str, list[Rows]] = defaultdict(list)
     for (family, slug), rows in sorted(found.items()):
-        machine = chip(il.hardware(slug))
+        machine = replace(chip(il.hardware(slug)), achieved={})  # what its file says that its own rows reach is not known of it here
         if FORMAT.get(family, "fp32") not in machine.peaks:  # emulated there
             continue
         columns = {name: np.array([row[name] for row in rows]) for name in rows[0]}

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import ironlaw as il
 from ironlaw.calibration.kernel_laws import law
 from ironlaw.calibration.transfer.chip_traits import chip
+from ironlaw.calibration.transfer.size_law import winograd_sizes
 from ironlaw.engine.device.machine import Figure
 from ironlaw.engine.device.types import Tensor
 from ironlaw.engine.device.work import op
@@ -224,3 +225,28 @@ def test_the_clock_of_kin_falls_under_steady_load_unless_power_is_ample():
     assert longer("h100_sxm") == pytest.approx(longer("h200_sxm"), abs=0.02) and longer("h100_sxm") > 1.03
     for slug in ("a100_80gb_sxm", "h20", "b200"):
         assert longer(slug) < 1.02
+
+
+def convolution(channels, size, kernel, stride=1, groups=1):
+    x, w = Tensor("x", (8, channels, size, size), "fp32"), Tensor("w", (channels, channels // groups, kernel, kernel), "fp32", "weight")
+    out = Tensor("y", (8, channels, size // stride, size // stride), "fp32")
+    return op("conv2d", "conv", (x, w), (out,), stride=stride)
+
+
+def test_winograd_takes_a_wide_3x3_convolution_down_to_its_own_multiplications_at_peak():
+    """On a T4, which keeps up half of its peak, published 3×3 ones go below that; a transferred time is held at the bound."""
+    machine = il.hardware("t4")
+
+    def of_peak(one):
+        return one.work.matmul_flops / machine.peaks["fp32"] / il.predict(graph_of(one), machine, AGAIN).busy_s
+
+    assert 0.98 < of_peak(convolution(512, 56, 3)) <= 1.0
+    for other in (convolution(512, 56, 1), convolution(512, 56, 3, stride=2), convolution(512, 56, 5)):
+        assert of_peak(other) < 0.6
+
+
+@pytest.mark.parametrize(("size", "tiles"), [(56, 8 * 14 * 14), (30, 8 * 8 * 8)])
+def test_tiles_of_winograds_filtering(size, tiles):
+    assert winograd_sizes(convolution(64, size, 3)) == (tiles, 1, 64, 64)
+    assert winograd_sizes(convolution(64, size, 3, groups=4)) == (tiles, 4, 16, 16)
+    assert winograd_sizes(convolution(64, size, 3, stride=2)) is None and winograd_sizes(linear(64, 64, 64, "fp32")) is None

@@ -14,11 +14,12 @@ from dataclasses import dataclass
 
 from ironlaw.calibration.transfer.chip_traits import Chip
 from ironlaw.calibration.transfer.stream_law import joint, missed
-from ironlaw.engine.arrays import Number, ceil, maximum, minimum
+from ironlaw.engine.arrays import Number, ceil, maximum, minimum, where
+from ironlaw.engine.device.sweep import points
 
 SPLITS = (1, 2, 4, 8, 16)
 SLOWEST = 2048.0  # FLOP in a clock at 16 bits of an A100's multiprocessor, the slowest one that published rows are of
-SLOWEST = 2048.0  # FLOP in a clock at 16 bits of an A100's multiprocessor, the slowest one that published rows are of
+OUTPUTS, PRODUCTS = 4, 36  # of a tile of Winograd's F(4×4, 3×3): outputs on a side, and products of two numbers for each channel
 LARGE = 8192.0  # the sides of a product that reaches what a chip can
 
 
@@ -35,6 +36,7 @@ class ProductConstants:
     memory: float  # share of the stream's bandwidth
     p: float
     floor: float  # seconds
+    winograd: float = 1.0  # how much longer Winograd's products and transforms take than the law says
 
 
 def rate_of_one(chip: Chip, fmt: str) -> float:
@@ -75,6 +77,25 @@ def product_s(
     compute = arithmetic(sizes, chip, fmt, share * nearer(chip, fmt, share, c), c)
     moved = data * missed(data, chip) / (streams * c.memory)
     return moved, compute, joint(moved, compute, c.p)
+
+
+def winograd_s(
+    image: tuple[Number, Number, Number, Number], data: Number, chip: Chip, c: ProductConstants, streams: float, share: float
+) -> tuple[Number, Number, Number]:
+    """The same for a 3×3 convolution of stride 1 by Winograd's minimal filtering (Lavin and Gray 2015), each step a kernel: 4×4 outputs of
+    a channel take 36 products where they took 144, but inputs and outputs pass through memory once more, as 36 numbers for each tile.
+    `image`: (tiles, groups, channels in, channels out)."""
+    tiles, groups, inner, outer = image
+    more = 2.0 * 4.0 * PRODUCTS * tiles * groups * (inner + outer)
+    moved, compute, _ = product_s((PRODUCTS * groups, tiles, outer, inner), data + more, chip, "fp32", c, streams, share)
+    moved, compute = c.winograd * moved, c.winograd * compute
+    return moved, compute, moved + compute
+
+
+def sooner(a: tuple[Number, Number, Number], b: tuple[Number, Number, Number]) -> tuple[Number, Number, Number]:
+    """The one of two ways that is sooner done."""
+    first = points(a[2]) <= points(b[2])
+    return where(first, a[0], b[0]), where(first, a[1], b[1]), where(first, a[2], b[2])
 
 
 def nearer(chip: Chip, fmt: str, share: float, c: ProductConstants) -> float:

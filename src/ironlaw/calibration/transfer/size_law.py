@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ironlaw.backends.kernel import Kernel
-from ironlaw.engine.arrays import Number, maximum
+from ironlaw.calibration.transfer.product_law import OUTPUTS
+from ironlaw.engine.arrays import Number, ceil, maximum
 from ironlaw.engine.device.sweep import points
 from ironlaw.engine.device.types import Op
 from ironlaw.engine.device.work import category
@@ -34,6 +35,18 @@ def product_sizes(op: Op, kernel: Kernel) -> tuple[Number, Number, Number, Numbe
     k = maximum(points(kernel.depth), 16.0)
     outputs = maximum(points(kernel.flops) / (2.0 * k), 1.0)
     return 1.0, outputs**0.5, outputs**0.5, k
+
+
+def winograd_sizes(op: Op) -> tuple[Number, Number, Number, Number] | None:
+    """(tiles, groups, channels in, channels out) of a convolution that Winograd's filtering can do: 3×3 of stride 1; None of any other."""
+    main = heavy(op)
+    plain = all(main.attrs.get(name, 1) in (1, (1, 1), [1, 1]) for name in ("stride", "dilation"))
+    if main.kind != "conv2d" or not plain or tuple(main.inputs[1].shape[2:]) != (3, 3):
+        return None
+    w, y, x = main.inputs[1], main.outputs[0], main.inputs[0]
+    groups = points(x.shape[1]) / points(w.shape[1])
+    tiles = points(y.shape[0]) * ceil(points(y.shape[2]) / OUTPUTS) * ceil(points(y.shape[3]) / OUTPUTS)
+    return tiles, groups, points(w.shape[1]), points(y.shape[1]) / groups
 
 
 def attention_sizes(op: Op) -> tuple[Number, Number, Number, Number, Number]:

@@ -10,7 +10,7 @@ from ironlaw.backends.kernel import Kernel
 from ironlaw.calibration.transfer import attention_law, product_law, stream_law, transfer_rows
 from ironlaw.calibration.transfer.chip_traits import Chip, group
 from ironlaw.calibration.transfer.power import sustained
-from ironlaw.calibration.transfer.size_law import attention_sizes, heavy, product_sizes
+from ironlaw.calibration.transfer.size_law import attention_sizes, heavy, product_sizes, winograd_sizes
 from ironlaw.engine.arrays import Number, maximum
 from ironlaw.engine.device.sweep import points
 from ironlaw.engine.device.types import FORMATS, Op
@@ -23,6 +23,7 @@ TILES = {
 PRODUCTS = ("linear", "bmm", "conv")
 FORMAT_OF = {"fp32": "fp32", "16bit": "fp16", "fp8": "fp8"}  # by how a family's name ends
 MOST = "NVIDIA"  # the group that every family has rows of
+FILTERING = ("16nm", "12nm")  # whose libraries' FP32 convolutions were seen to be Winograd's; an H200's 3×3 ones are no faster than others
 UNLIKE = 1.5  # how many times as unsure on machines of a group that the family has no rows of
 NEWER = 1.25  # how many times as unsure on a process node that the family has no rows of
 
@@ -86,7 +87,11 @@ class Laws:
         own_product = product_constants(c, TILES["fp32" if family.endswith("fp32") else "narrow"], chip)
         share = sustained(chip, fmt, max(own_product.share, reached), self.watts)
         sizes = product_sizes(op, kernel)
-        return product_law.product_s(sizes, points(kernel.data), chip, fmt, own_product, gets, share)
+        direct = product_law.product_s(sizes, points(kernel.data), chip, fmt, own_product, gets, share)
+        image = winograd_sizes(op) if family == "conv_fp32" and chip.node in FILTERING else None
+        if image is None:
+            return direct
+        return product_law.sooner(direct, product_law.winograd_s(image, points(kernel.data), chip, own_product, gets, share))
 
 
 def helps(family: str, chip: Chip) -> bool:
@@ -108,7 +113,8 @@ def stream_constants(c: Mapping[str, float]) -> stream_law.StreamConstants:
 
 def product_constants(c: Mapping[str, float], tiles: tuple[tuple[int, int], ...], chip: Chip) -> product_law.ProductConstants:
     sized = tuple((float(a), float(b), min(c.get(f"tile_{a}x{b}", 1.0), 1.0)) for a, b in tiles)
-    share = c["share"] * (c.get("AMD", 1.0) if chip.maker == "AMD" else c.get(f"lanes_{chip.lanes:.0f}", 1.0))
+    held = c.get("AMD", 1.0) if chip.maker == "AMD" else c.get(f"lanes_{chip.lanes:.0f}", 1.0) * c.get(chip.node, 1.0)
+    share, wave = min(c["share"], 1.0) * held, min(c["wave"], 1.0)
     return product_law.ProductConstants(
-        sized, share, c["knee"], c["alone"], min(c["wave"], 1.0), c["split"], c["memory"], c["p"], c["floor"]
+        sized, share, c["knee"], c["alone"], wave, c["split"], c["memory"], c["p"], c["floor"], c.get("winograd", 1.0)
     )
