@@ -21,7 +21,7 @@ from ironlaw.errors import BadValue
 from ironlaw.registry.machines import compile_cost
 from ironlaw.report.analysis_text import as_dict, as_html, as_records, few_lines
 from ironlaw.report.language_report import Language
-from ironlaw.report.loader_words import fed
+from ironlaw.report.loader_words import WHEN, fed
 from ironlaw.report.model_variants import Variant
 from ironlaw.report.trace_join import TraceJoin
 from ironlaw.systems.advice import advice
@@ -72,7 +72,8 @@ class Analysis:
         if self.loader is None:
             return found
         batch = self.variants[0].batch if self.variants else None
-        return replace(found, beside=fed(self.predictions[0], batch, self.loader))
+        beside, starves = fed(self.predictions[0], batch, self.loader)
+        return replace(found, beside=beside, when=WHEN if starves else "")
 
     @property
     def machines(self) -> tuple[Hardware, ...]:

@@ -7,6 +7,8 @@ from ironlaw.errors import BadValue
 from ironlaw.systems.value_readers import read_figure
 from ironlaw.units import significant
 
+WHEN = " once the loader keeps up"
+
 
 def read_rate(value: str | float) -> float:
     """`850/s`, `850` or a number: samples per second."""
@@ -14,12 +16,15 @@ def read_rate(value: str | float) -> float:
     return float(read_figure(text, "", False, "850/s"))
 
 
-def fed(p: Prediction, batch: int | None, rate: float) -> str:
-    """`The loader gives 850 samples per second and the step could take 2,350: the GPU starves for 64% of the time.`"""
+def fed(p: Prediction, batch: int | None, rate: float) -> tuple[str, bool]:
+    """`The loader gives 850 samples per second and the step could take 2,350: the GPU starves for 64% of the time`; and whether it does."""
     if not batch:
         raise BadValue("`loader` needs the batch size, which this model does not show; give --batch")
     needs = batch / float(p.seconds)
     given = f"The loader gives {significant(rate)} samples per second, and {p.hardware.slug} could take {significant(needs)}"
     if rate >= needs:
-        return f"{given}, so it is fast enough."
-    return f"{given}, so the GPU starves for {1 - rate / needs:.0%} of the time and no change below helps: speed up the loader first."
+        return f"{given}, so it is fast enough.", False
+    return (
+        f"{given}, so the GPU starves for {1 - rate / needs:.0%} of the time. Speed up the loader first, because nothing else helps.",
+        True,
+    )

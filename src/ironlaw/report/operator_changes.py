@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+PAIRS = 40_000  # of operators that may be one another, to look at
 SAME = 1e-9  # the share under which two times are one
 Name = tuple[str, str]  # and kind
 
@@ -65,11 +66,46 @@ def _together(ops: Any) -> dict[Name, Together]:
 
 
 def renamed(before: Mapping[Name, Together], after: Mapping[Name, Together]) -> dict[Name, Name]:
-    """Old names that are gone -> new ones that do the same work: as many of them, each in the order of their names. Where their numbers
-    differ nothing is guessed: then an operator came or went, too."""
+    """Old names that are gone -> new ones that do the same work: first those of modules that have another name, all by one rule
+    (`layers.` is `encoder.blocks.` now), then as many of a kind as there were, each in the order of their names. Where their numbers
+    differ nothing more is guessed: then an operator came or went, too."""
     likes: dict[Any, tuple[list[Name], list[Name]]] = defaultdict(lambda: ([], []))
     for side, (mine, other) in enumerate(((before, after), (after, before))):
         for name, one in mine.items():
             if name not in other:
                 likes[name[1], one.count, one.flops, one.bytes][side].append(name)
-    return {a: b for gone, come in likes.values() if len(gone) == len(come) for a, b in zip(sorted(gone), sorted(come), strict=True)}
+    found = _moved([both for both in likes.values() if all(both)])
+    taken = {*found.values()}
+    for gone, come in likes.values():
+        old, new = sorted(n for n in gone if n not in found), sorted(n for n in come if n not in taken)
+        if len(old) == len(new):
+            found |= dict(zip(old, new, strict=True))
+    return found
+
+
+def _moved(likes: Sequence[tuple[list[Name], list[Name]]]) -> dict[Name, Name]:
+    """By the modules that were renamed: the rule that most operators follow first."""
+    rules: dict[tuple[str, str], list[tuple[Name, Name]]] = defaultdict(list)
+    for gone, come in likes:
+        if len(gone) * len(come) <= PAIRS:
+            for a in gone:
+                for b in come:
+                    rules[_rule(a[0], b[0])].append((a, b))
+    found: dict[Name, Name] = {}
+    taken: set[Name] = set()
+    for _, pairs in sorted(rules.items(), key=lambda rule: (-len(rule[1]), rule[0])):
+        if len(pairs) > 1:
+            for a, b in pairs:
+                if a not in found and b not in taken:
+                    found[a] = b
+                    taken.add(b)
+    return found
+
+
+def _rule(old: str, new: str) -> tuple[str, str]:
+    """What is left of two names without the end that they share."""
+    a, b = old.split("."), new.split(".")
+    while a and b and a[-1] == b[-1]:
+        a.pop()
+        b.pop()
+    return ".".join(a), ".".join(b)

@@ -17,7 +17,7 @@ TURN = re.compile(r"(?<=[a-z_])\.\d+$")  # of a call: head.addmm.2 is the second
 
 
 def gradients(rows: Sequence[OpRow], phases: Mapping[str, str]) -> dict[str, str]:
-    """Of products in a backward pass whether they give a weight's gradient or an input's: autograd calls both by one name."""
+    """Whether a product in a backward pass gives a weight's gradient or an input's: autograd calls both by one name."""
     weights: dict[str, set[tuple[int, ...]]] = defaultdict(set)
     found: dict[str, str] = {}
     for row in rows:

@@ -12,7 +12,10 @@ def report(advice: Advice) -> None:
     draw.say()
     draw.say(advice.finding)
     if advice.actions:
-        draw.heading("what to change, in order", "each gain is on top of the one before; its range should hold in four runs out of five")
+        draw.heading(
+            f"what to change{advice.when}, in order",
+            "each gain is on top of the one before; its range should hold in four runs out of five",
+        )
     for number, action in enumerate(advice.actions, 1):
         draw.say(f"{number}. {headline(action)}", draw.STRONG)
         draw.say("; ".join(filter(None, (action.how, "costs: " + ", ".join(action.costs)))), draw.DIM, indent=3)

@@ -44,6 +44,7 @@ class Advice:
     unsure: tuple[Action, ...]
     elsewhere: tuple[Action, ...] = ()  # every other machine that was tried, with the program as it is, the fastest first
     beside: str = ""  # what holds it up outside of the program
+    when: str = ""  # what has to be done before any action helps
 
     @property
     def finding(self) -> str:

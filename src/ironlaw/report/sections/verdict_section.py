@@ -55,7 +55,7 @@ def actions(advice: Advice) -> str:
     if steps > 1:
         note += f" Together {significant(advice.together)}×."
     note += " The range in brackets should hold in four runs out of five."
-    return f'<h3 class="todo">What to do</h3><ol class="actions">{out}</ol>' + paragraph(note.strip(), "il-quiet")
+    return f'<h3 class="todo">What to do{text(advice.when)}</h3><ol class="actions">{out}</ol>' + paragraph(note.strip(), "il-quiet")
 
 
 def _item(action: Action) -> str:
