@@ -243,7 +243,7 @@ def solver(op: Op, machine: Hardware) -> Sequence[Kernel]:
 def r_and_q(how: str, op: Op, of: Matrices, count: Number, steps: Number) -> Sequence[Kernel]:
     """R of all matrices by one kernel; then, where it is asked for, Q of one after the other."""
     flops = of.matrices * FLOPS["triangle"](of.longer, of.shorter, 0.0)
-    r = Kernel(R_AT_ONCE, op.inputs[0].bytes, flops, depth=steps)
+    r = Kernel(R_AT_ONCE, op.inputs[0].bytes, depth=steps)  # a block waits for its columns, however many blocks there are
     if how == "triangle":
         return r, Kernel("tiny", 0.0, count=count - 1.0)
     rest = count - 1.0
