@@ -40,7 +40,8 @@ WATTS = {
     "16nm": {"vector": 9.3e12 / 250, "matrix": 18.7e12 / 250},  # P100 PCIe, datasheet
     "12nm": {"vector": 14.0e12 / 250, "matrix": 112e12 / 250},  # V100 PCIe, datasheet
     "8nm": {"vector": 35.6e12 / 350, "matrix": 154.8e12 / 300},  # RTX 3090 and RTX A6000, datasheets
-    "7nm": {"vector": 17.56e12 / 250, "matrix": 312e12 / 400},  # a 40 GB PCIe card's best FP32 products; A100 SXM, datasheet
+    # best FP32 products of an A100 40 GB PCIe (zzc0721/torch-performance-test-data, issue 108); A100 SXM, datasheet
+    "7nm": {"vector": 17.56e12 / 250, "matrix": 312e12 / 400},
     "4N": {"vector": 82.6e12 / 450, "matrix": 1.1e12},  # RTX 4090, datasheet; H100's best BF16 products, 0.78 of the peak at 700 W
     "4NP": {"vector": 80e12 / 400, "matrix": 1.7e12},  # assumed: as the 4N, and a B200's best products at 1000 W
 }
@@ -253,7 +254,7 @@ def main() -> None:
         STORED.parent.mkdir(exist_ok=True)
         if args.family:
             stored = json.loads(STORED.read_text())
-            summary = stored | {"families": stored["families"] | summary["families"]}
+            summary = stored | {"watts": WATTS, "families": stored["families"] | summary["families"]}
         STORED.write_text(json.dumps(summary, indent=1) + "\n")
         print("written:", STORED.name)
 
