@@ -170,3 +170,14 @@ def test_an_error_of_several_lines_is_told_whole() -> None:
     with pytest.raises(il.IronlawError) as error:
         il.capture(call, (torch.ones(2),))
     assert 'Missing key(s) in state_dict: "weight", "bias"' in str(error.value) and "\n" not in str(error.value)
+
+
+def test_copies_of_views_are_copies():
+    """What a metric's count of classes runs."""
+
+    def diagonal(x: torch.Tensor) -> torch.Tensor:
+        return torch.ops.aten.diagonal_copy(x) + torch.ops.aten.select_copy(x, 0, 1)
+
+    graph = il.capture(diagonal, (torch.empty(8, 8),))
+    assert [(op.kind, op.outputs[0].shape) for op in graph.ops] == [("copy", (8,)), ("copy", (8,)), ("add", (8,))]
+    assert not graph.settings["unknown"]

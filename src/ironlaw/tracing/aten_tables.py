@@ -43,6 +43,7 @@ FREE = {
 MOVES = {
     "cat": "cat", "stack": "cat", "constant_pad_nd": "pad", "repeat": "repeat",
     "repeat_interleave": "repeat", "flip": "copy", "pixel_shuffle": "copy",
+    **dict.fromkeys(("diagonal_copy", "select_copy", "slice_copy", "permute_copy", "transpose_copy", "expand_copy", "view_copy"), "copy"),
     "im2col": "copy", "col2im": "copy", "clone": "copy", "copy": "copy", "pixel_unshuffle": "copy",
     "tile": "repeat", "_weight_norm_interface": "mul", "native_channel_shuffle": "copy",
 }  # fmt: skip
