@@ -164,7 +164,7 @@ def normed(op: Op, x: Tensor) -> Number:
 
 
 def beside(op: Op) -> tuple[Number, Number, Number]:
-    """Of what goes down an axis: how much lies before it, how long it is, and how much lies behind it."""
+    """How much lies before the axis that something goes down, how long it is, and how much lies behind it."""
     x, axis = op.inputs[0], op.attrs["axis"]
     behind: Number = 1.0
     for size in x.shape[axis % len(x.shape) + 1 :]:
