@@ -157,3 +157,17 @@ def test_a_training_step_has_its_own_kernels() -> None:
     assert il.predict(il.capture(model, (ids,), training=True), il.hardware("h200_sxm")).busy_s > 0
     model.eval()
     assert "batch_norm" in [op.kind for op in il.capture(model, (ids,)).ops]
+
+
+def test_a_gradient_down_an_axis_says_so_and_lookups_by_a_column_of_places_are_told() -> None:
+    x = torch.empty(4, 100, 64, device="meta", requires_grad=True)
+
+    def step(x: Any) -> None:
+        (torch.log_softmax(x, 1) + torch.softmax(x, -1)).sum().backward()
+
+    attrs = [dict(op.attrs) for op in il.capture(step, (x,)).ops if op.kind == "softmax" and len(op.inputs) > 1]
+    assert sorted(attrs, key=len) == [{}, {"row": 100, "axis": 1, "backward": "log_softmax"}]
+    table, places = torch.empty(256, 8, device="meta"), torch.empty(100, 3, dtype=torch.long, device="meta")
+    looked_up = il.capture(lambda w, i: (w[i[:, 0]], torch.nn.functional.embedding(i[:, 1], w), torch.nn.functional.embedding(i, w)),
+                           (table, places))  # fmt: skip
+    assert [op.attrs.get("how") for op in looked_up.ops if op.kind == "embedding"] == ["elements", None]
