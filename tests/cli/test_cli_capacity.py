@@ -16,6 +16,7 @@ from ironlaw.engine.serving.llm.promise import Promise, fewest
 from ironlaw.engine.serving.llm.requests import Request, Spread, arriving, faster
 from ironlaw.registry.decoders import decoder, steps
 from ironlaw.registry.traces import trace
+from ironlaw.report.serving_words import takes
 from ironlaw.systems.questions.capacity import Capacity
 from ironlaw.systems.serving import deployments
 from ironlaw.systems.serving.deployments import deployment
@@ -388,5 +389,4 @@ def test_a_run_that_is_over_before_it_is_steady_is_said_to_be(sh):
     asked = ("capacity", MODEL, "--on", "h200", "--rate", "50", "--output", "200")
     short, long = (sh.json(*asked, *few)["choices"][0] for few in (("--requests", "60"), ()))
     assert not short["steady"] and long["steady"] and short["largest_rate"] > long["largest_rate"]
-    few, many = (" ".join(sh.out(*asked, *few).split()) for few in (("--requests", "60"), ()))
-    assert "over before it is steady" in few and "steady" not in many
+    assert "over before it is steady" in takes(short) and "steady" not in takes(long)
