@@ -42,7 +42,7 @@ def by_length(curve: str, data: Number, flops: Number, rows: Number, row: Number
     """A block goes through its row by itself, so that few long ones take as long as one does."""
     long = where((row > longest) | ((rows <= FEW_ROWS) & (row >= longest / 4.0)), 1.0, 0.0)
     own = "layer_norm" if curve == "rms_norm" else curve
-    return launched((Kernel(f"{own}_long", data, depth=row, count=long), Kernel(curve, data, flops, rows, count=1.0 - long)))
+    return launched((Kernel(curve, data, flops, rows, count=1.0 - long), Kernel(f"{own}_long", data, depth=row, count=long)))
 
 
 def softmax(op: Op, machine: Hardware) -> Sequence[Kernel]:
