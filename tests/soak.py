@@ -19,7 +19,7 @@ from websockets.sync.client import connect
 
 FULL = os.environ.get("IRONLAW_ATTACK") == "full"
 OPENINGS = 300 if FULL else 12  # a thread or a descriptor for each would be twice what `grown` allows
-FIRST = 100 if FULL else 20  # by then what is made once is made; at full length the allocator has its pools as well
+FIRST = 100 if FULL else 10  # by then what is made once is made; at full length the allocator has its pools as well
 AT_ONCE = 3
 PATIENCE = 180.0  # seconds
 SHORT = """

@@ -38,7 +38,7 @@ from ironlaw.systems.questions.slo import Slo
 from ironlaw.systems.questions.training_layout import TrainingLayout
 from ironlaw.systems.questions.training_memory import TrainingMemory
 
-TRIES = length(150, 2_000)
+TRIES = length(75, 2_000)
 
 
 @pytest.fixture(scope="module", autouse=True)

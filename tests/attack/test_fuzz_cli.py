@@ -233,7 +233,7 @@ def strictly(name: str) -> None:
 def test_odd_command_lines(place, figure):
     codes: Counter[int] = Counter()
 
-    @fuzzing(60, 500)
+    @fuzzing(30, 500)
     @given(command_lines(), environments())
     def attack(argv: list[str], environment: dict[str, str]) -> None:
         code, out, err = run(argv, environment)

@@ -61,7 +61,7 @@ def test_odd_frames(inside: TestClient, figure):
     ends: Counter[int] = Counter()
     sent = 0
 
-    @fuzzing(30, 250)
+    @fuzzing(15, 250)
     @given(st.lists(FRAMES, min_size=1, max_size=4))
     def attack(frames: list[str | bytes]) -> None:
         nonlocal sent

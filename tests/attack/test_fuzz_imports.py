@@ -158,7 +158,7 @@ def test_traces(tmp_path, figure):
         trace_join.join(prediction, trace)
         return True
 
-    fuzz("traces", (60, 500), use, figure)
+    fuzz("traces", (30, 500), use, figure)
 
 
 # ---- this machine
@@ -186,7 +186,7 @@ def test_figures_of_this_machine(this, figure):
         codes = {said("predict", "dscnn_kws", "--on", "this"), said("hardware", "this")}
         return codes == {0}
 
-    fuzz("files of a machine's figures", (25, 250), use, figure)
+    fuzz("files of a machine's figures", (12, 250), use, figure)
 
 
 def test_curves_of_this_machine(this, figure):
@@ -196,7 +196,7 @@ def test_curves_of_this_machine(this, figure):
         place.write_bytes(odd_json(whole, chance))
         return said("predict", "dscnn_kws", "--on", "this") == 0
 
-    fuzz("files of a machine's curves", (25, 250), use, figure)
+    fuzz("files of a machine's curves", (12, 250), use, figure)
 
 
 def test_evidence_of_this_machine(this, figure):
@@ -210,7 +210,7 @@ def test_evidence_of_this_machine(this, figure):
         place.write_bytes(odd_json(whole, chance))
         return said("validate", "--on", "this") in (0, 1)
 
-    fuzz("files of evidence", (25, 250), use, figure)
+    fuzz("files of evidence", (12, 250), use, figure)
 
 
 # ---- the history of accuracy
@@ -230,4 +230,4 @@ def test_histories(tmp_path, monkeypatch, figure):
         assert code == 0 or place.read_bytes() == content  # what is refused stays as it is
         return code == 0
 
-    fuzz("histories", (25, 250), use, figure)
+    fuzz("histories", (12, 250), use, figure)

@@ -183,7 +183,7 @@ def test_odd_requests(who: str, request: pytest.FixtureRequest, figure):
     client: TestClient = request.getfixturevalue(who)
     statuses: Counter[int] = Counter()
 
-    @fuzzing(40, 1000)
+    @fuzzing(20, 1000)
     @given(requests())
     def attack(odd: dict) -> None:
         status = send(client, odd)

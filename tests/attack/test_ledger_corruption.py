@@ -1,7 +1,7 @@
 """A ledger's file, rotten and tampered with. Whatever changes its content is noticed: by `verify` always, by opening in these ledgers.
 
 What counts as content is read past the ledger, by SQLite alone: the events in their order, their owner, and which epoch is current.
-`IRONLAW_ATTACK=full` turns bits all over a small file for 60 seconds; otherwise 160 bits and 60 ranges, some in every stretch of it.
+`IRONLAW_ATTACK=full` turns bits all over a small file for 60 seconds; otherwise 80 bits and 30 ranges, some in every stretch of it.
 """
 
 import random
@@ -112,10 +112,10 @@ def test_single_bits(path, whole, figure):
 
     def flip(data, number):
         bits = 8 * len(data)
-        bit = number * 97 % bits if FULL else (number * bits + chance.randrange(bits)) // 160  # 97 divides no 8 × 4,096 × n
+        bit = number * 97 % bits if FULL else (number * bits + chance.randrange(bits)) // 80  # 97 divides no 8 × 4,096 × n
         data[bit // 8] ^= 1 << bit % 8
 
-    results = attack(path, whole, flip, *((8 * len(whole), 60) if FULL else (160, float("inf"))))
+    results = attack(path, whole, flip, *((8 * len(whole), 60) if FULL else (80, float("inf"))))
     report(results, "single bits", figure)
 
 
@@ -126,7 +126,7 @@ def test_zeroed_ranges(path, whole, figure):
         start, length = chance.randrange(len(data)), chance.choice([1, 4, 16, 64, 512, 4096])
         data[start : start + length] = bytes(len(data[start : start + length]))
 
-    report(attack(path, whole, zero, *((100_000, 30) if FULL else (60, float("inf")))), "zeroed ranges", figure)
+    report(attack(path, whole, zero, *((100_000, 30) if FULL else (30, float("inf")))), "zeroed ranges", figure)
 
 
 def test_single_bits_of_all_that_a_killed_process_leaves(tmp_path, figure):

@@ -75,7 +75,7 @@ def draw_pages(ledger, slugs=LABS):
 def test_ledgers_by_the_schema_and_mutations_of_them(fresh, figure):
     seen = {"accepted": 0, "refused": 0}
 
-    @fuzzing(40, 400)
+    @fuzzing(20, 400)
     @given(ledgers())
     def attempt(data):
         with fresh() as ledger:

@@ -21,7 +21,7 @@ from ironlaw.engine.cluster.library import collective
 from ironlaw.registry import boxes, engines, hosts, prices
 from ironlaw.systems.serving.benchmarks import read_benchmark
 
-TRIES = length(100, 2_000)
+TRIES = length(50, 2_000)
 REGISTRY = PACKAGE / "registry"
 MODEL = il.workload("resnet50")
 VLLM = {

@@ -1,4 +1,4 @@
-"""Stored curves are those of the evidence, and runs of opened models come out as they are stored."""
+"""Runs of opened models come out as they are stored. (Stored curves are those of the evidence: tests/release/test_refit_curves.py.)"""
 
 import importlib
 import sys
@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from how_thorough import RELEASE
-from refitted import check_refit
 
 import ironlaw as il
 from ironlaw.systems.accuracy.held_out import outcomes_of, stored_unseen
@@ -22,8 +21,3 @@ def test_opened_runs_come_out_as_they_are_stored():
     few = opened.opened_runs() if RELEASE else opened.opened_runs(every=24, sets=5)
     for one in outcomes_of(il.hardware("h200_sxm"), few):
         assert one.error == pytest.approx(stored[one.model, one.mode, one.run], abs=2e-3), "run: python scripts/fit_intervals.py"
-
-
-def test_the_stored_curves_are_those_of_the_evidence():
-    """The H200's, which take longer: tests/release/test_refit_gpu.py."""
-    check_refit("neoverse_n1_2core")

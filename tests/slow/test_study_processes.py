@@ -1,4 +1,6 @@
-"""A study on several processes, and on a Dask cluster: killed workers, a killed run; nothing lost, nothing counted twice."""
+"""A study on several processes: killed workers, a killed run; nothing lost, nothing counted twice.
+
+A real Dask cluster that loses a worker: tests/release/test_study_dask_cluster.py."""
 
 from __future__ import annotations
 
@@ -74,29 +76,6 @@ def test_a_run_that_is_killed_goes_on_where_it_was(tmp_path):
     assert resumed.computed == 120 - len(before)
     assert sorted(keys(resumed.file)) == sorted({row["key"] for row in resumed.rows}) and len(resumed.rows) == 120
     assert {row["key"]: row for row in resumed.rows}.items() >= before.items()
-
-
-def test_a_dask_cluster_that_loses_a_worker(tmp_path, alone):
-    """Two processes, one of which is killed while it works."""
-    from distributed import Client, LocalCluster
-
-    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
-        with Client(cluster) as client:
-            victim = next(iter(client.run(os.getpid).values()))
-        stored: list[int] = []
-
-        def kill(share, doing):
-            stored.append(round(share * 80))
-            if len(stored) == 2:  # the first batch is stored, thirty are to come
-                os.kill(victim, signal.SIGKILL)
-
-        shared = run(grid(*range(1, 41)), tmp_path / "out", dask=cluster.scheduler_address, progress=kill)
-        assert stored[0] == 0 and stored[-1] == 80 and len(stored) > 30
-        assert shared.computed == 80 and shared.rows == alone.rows
-        assert sorted(keys(shared.file)) == sorted(row["key"] for row in alone.rows)
-        assert run(grid(*range(1, 41)), tmp_path / "out", dask=cluster.scheduler_address).computed == 0
-        with Client(cluster) as client:
-            assert victim not in client.run(os.getpid).values()
 
 
 def test_no_scheduler_is_told(tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""What a study does when a Dask cluster goes wrong; tests/slow has a real one that loses a worker."""
+"""What a study does when a Dask cluster goes wrong; tests/release has a real one that loses a worker."""
 
 from __future__ import annotations
 
