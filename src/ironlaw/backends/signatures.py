@@ -64,9 +64,10 @@ def product(op: Op) -> Signature:
 
 
 def oblong(op: Op) -> bool:
-    """Whether an image's convolution has more taps one way than the other."""
-    high, wide = op.inputs[1].shape[-2:]
-    return op.attrs.get("dims", 2) == 2 and bool(high != wide)
+    """Whether the convolution of an image, or its gradient, has more taps one way than the other. An image one pixel high is a line."""
+    high, wide = op.inputs[-1 if op.kind == "conv_backward" else 1].shape[2:4]
+    plane = op.inputs[0].shape[2:4]
+    return op.attrs.get("dims", 2) == 2 and bool(high != wide) and min(plane) > 1
 
 
 def convolution(op: Op) -> Signature | None:
@@ -81,7 +82,7 @@ def convolution(op: Op) -> Signature | None:
         return Signature(f"conv{op.attrs['dims']}d {width(op)}{' nhwc' if layout == 'nhwc' else ''}", place)
     if each == 1 and c > 1:
         bits = "32 bit" if op.dtype == "bf16" and layout == "nchw" else width(op)  # PyTorch's own kernels, as in FP32
-        if layout == "nhwc" and width(op) == "16 bit" and oblong(op):
+        if layout == "nhwc" and oblong(op):
             return None
         if layout == "nhwc" and out != c:
             bits += " multiplied"
@@ -90,17 +91,20 @@ def convolution(op: Op) -> Signature | None:
     return Signature(f"conv {width(op)} {layout}", place)
 
 
-def convolution_backward(op: Op) -> Signature:
-    """A convolution's gradients: by its shape, by how much smaller its result is, and by whether the input's gradient is wanted."""
+def convolution_backward(op: Op) -> Signature | None:
+    """A convolution's gradients: by its shape, by how much smaller its result is, and by which of them are wanted."""
     g, x, w = op.inputs[:3]
     each, out, taps, plane = w.shape[1], w.shape[0], w.shape[2] * w.shape[3], g.shape[2] * g.shape[3]
     shrunk, layout = x.shape[2] * x.shape[3] / plane, " nhwc" if op.attrs.get("layout") == "nhwc" else ""
-    weight_alone = APART * (op.attrs["wanted"] == 1)
+    of_input = op.outputs[0].shape == x.shape != w.shape
+    alone = APART * (0 if op.attrs["wanted"] == 2 else 2 if of_input else 1)
+    if each == 1 and x.shape[1] > 1 and layout and oblong(op):
+        return None
     if each == 1 and x.shape[1] > 1:
-        place = (*logs(x.shape[0], x.shape[1], plane, taps, shrunk, out / x.shape[1]), *unaligned(g.shape[3]), weight_alone)
+        place = (*logs(x.shape[0], x.shape[1], plane, taps, shrunk, out / x.shape[1]), *unaligned(g.shape[3]), alone)
         return Signature(f"depthwise_backward{layout} {width(op)}", place)
     place = logs(x.shape[0], each, out, plane, taps, shrunk, x.shape[1] / each)
-    return Signature(f"conv_backward{layout} {width(op)}", (*place, *unaligned(each, out, plane), APART * (taps == 1), weight_alone))
+    return Signature(f"conv_backward{layout} {width(op)}", (*place, *unaligned(each, out, plane), APART * (taps == 1), alone))
 
 
 def over_groups(op: Op) -> bool:

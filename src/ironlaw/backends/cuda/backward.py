@@ -10,12 +10,12 @@ from ironlaw.backends.cuda.chip import outgrown
 from ironlaw.backends.cuda.conv import FEW_PLANES, GROUP_TILE
 from ironlaw.backends.cuda.evidence import by_name, named, plain
 from ironlaw.backends.cuda.norm import LONG_PLANE, MANY_ROWS, by_length, of_planes
-from ironlaw.backends.cuda.pointwise import multiplies_backward, pointwise_backward
+from ironlaw.backends.cuda.pointwise import multiplies_backward, pointwise_backward, wanted
 from ironlaw.backends.evidence_ops import OPS
 from ironlaw.backends.kernel import Kernel, Sample, multiple
 from ironlaw.backends.multi_tensor import BLOCK_ELEMENTS
 from ironlaw.backends.rows import Row
-from ironlaw.backends.signatures import normed, over_groups
+from ironlaw.backends.signatures import normed, oblong, over_groups
 from ironlaw.engine.arrays import Number, maximum, minimum, where
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import FORMATS, Op, Tensor
@@ -32,8 +32,8 @@ ADAMW = (2, 3, 2, 4, 2, 2, 2, 4)  # tensors read and written by its eight passes
 
 
 def conv_backward(op: Op, machine: Hardware) -> Sequence[Kernel]:
-    """A convolution for each gradient that is wanted, the weight's always; each converts its own operands and its result, unless they are
-    NHWC. Those of a depthwise convolution on NCHW are PyTorch's own and convert nothing.
+    """A convolution for each gradient that is wanted; each converts its own operands and its result, unless they are NHWC. Those of a
+    depthwise convolution on NCHW are PyTorch's own and convert nothing.
     """
     sums = reduction_of_bias(op.inputs[0], machine, op.attrs.get("layout") == "nhwc")
     return (*_convolutions(op, machine), *(sums if op.attrs.get("bias") else ()))
@@ -56,19 +56,22 @@ def reduction_of_bias(gradient: Tensor, machine: Hardware, nhwc: bool) -> Sequen
 def _convolutions(op: Op, machine: Hardware) -> Sequence[Kernel]:
     gradient, x, w = op.inputs
     n, plane = gradient.shape[0], gradient.shape[2] * gradient.shape[3]
-    both = float(op.attrs["wanted"]) - 1.0  # is the input's gradient wanted too?
-    each, data = op.work.matmul_flops / (1.0 + both), gradient.bytes + x.bytes + w.bytes
+    of_input, of_weight = wanted(op)
+    each, data = op.work.matmul_flops / (of_input + of_weight), gradient.bytes + x.bytes + w.bytes
     nhwc = op.attrs.get("layout") == "nhwc"
     taps = w.shape[2] * w.shape[3]
     if w.shape[1] == 1 and x.shape[1] > 1 and not nhwc:
         moved = data * max(4.0 / FORMATS[x.dtype], 1.0)  # as long in two bytes as in four
         kernel = Kernel("depthwise_backward", moved, each, depth=taps)
-        return replace(kernel, count=both), replace(kernel, curve="depthwise_wgrad")
-    if w.shape[1] == 1 and x.shape[1] > 1:  # the weight's gradient is summed in parts
-        kernel = Kernel("depthwise_nhwc_dgrad", data, each, depth=taps)
-        if taps > MOST_TAPS and FORMATS[x.dtype] >= 4.0:
-            return replace(kernel, count=both), Kernel("depthwise_wgrad", GROUP_BY_GROUP * data, GROUP_BY_GROUP * each, depth=taps)
-        return replace(kernel, count=both), replace(kernel, curve="depthwise_nhwc_wgrad"), Kernel("tiny", 0.0)
+        return replace(kernel, count=of_input), replace(kernel, curve="depthwise_wgrad", count=of_weight)
+    if w.shape[1] == 1 and x.shape[1] > 1:
+        form = "_oblong" if oblong(op) else ""
+        kernel = Kernel(f"depthwise_nhwc_dgrad{form}", data, each, depth=taps, count=of_input)
+        if taps > MOST_TAPS and FORMATS[x.dtype] >= 4.0 and not form:
+            far = Kernel("depthwise_wgrad", GROUP_BY_GROUP * data, GROUP_BY_GROUP * each, depth=taps, count=of_weight)
+            return kernel, far
+        summed = Kernel("tiny", 0.0, count=of_weight)  # in parts
+        return kernel, replace(kernel, curve=f"depthwise_nhwc_wgrad{form}", count=of_weight), summed
     fmt = "" if op.dtype in ("fp16", "bf16") else f"_{op.dtype}"
     if multiplies_backward(x, w, gradient, op.dtype) and not nhwc:
         return pointwise_backward(op, machine)
@@ -77,10 +80,10 @@ def _convolutions(op: Op, machine: Hardware) -> Sequence[Kernel]:
         each = each * (maximum(per_group, GROUP_TILE) / per_group)  # a tile's channels are filled up with zeros
     odd = x.shape[1] > FEW_PLANES and not all(multiple(channels, VECTOR) for channels in w.shape[:2])  # filled up first
     k = 0.0 if taps == 1 and not odd else 1.0
-    turned = 0.0 if nhwc else 1.0 + both
+    turned = 0.0 if nhwc else of_input + of_weight
     return (
-        Kernel(f"conv_dgrad{fmt}", data, each, depth=w.shape[0] * taps, count=both),
-        Kernel(f"conv_wgrad{fmt}", data, each, depth=n * plane),
+        Kernel(f"conv_dgrad{fmt}", data, each, depth=w.shape[0] * taps, count=of_input),
+        Kernel(f"conv_wgrad{fmt}", data, each, depth=n * plane, count=of_weight),
         Kernel("layout", 2 * gradient.bytes, rows=n * gradient.shape[1], count=turned),
         Kernel("layout", 2 * x.bytes, rows=n * x.shape[1], count=turned),
         Kernel("layout_weight", 2 * w.bytes, count=k * turned), Kernel("tiny", 0.0, count=4.0 if odd else 1.0),
@@ -198,7 +201,9 @@ def conv_samples(row: Row, machine: Hardware) -> Iterator[Sample]:
     op = OPS[row.op](row.params)
     fmt = "" if op.dtype in ("fp16", "bf16") else f"_{op.dtype}"
     curves = {word: curve + (fmt if curve.startswith("conv_") else "") for word, curve in CONVOLUTION.items()}
-    return by_name(row, conv_backward(op, machine), curves)
+    kernels = conv_backward(op, machine)
+    alone = [k for k in kernels if k.curve.endswith("_oblong") and k.count]
+    return iter([Sample(alone[0], row.busy_s)] if len(alone) == 1 and row.busy_s else by_name(row, kernels, curves))
 
 
 EAGER = {
@@ -221,7 +226,7 @@ ROWS = {
 }
 FALLBACK = {
     "conv_dgrad": "conv", "conv_wgrad": "conv", "depthwise_backward": "depthwise_fp32", "depthwise_wgrad": "depthwise_fp32",
-    "depthwise_nhwc_dgrad": "depthwise_nhwc", "depthwise_nhwc_wgrad": "depthwise_nhwc",
+    **{f"depthwise_nhwc_{which}grad{form}": "depthwise_nhwc" for which in "dw" for form in ("", "_oblong")},
     **{f"conv_{name}grad_{fmt}": f"conv_{fmt}" for name in "dw" for fmt in ("tf32", "fp32")},
     "layer_norm_backward_long": "layer_norm_backward", "layer_norm_backward": "layer_norm", "layer_norm_weights": "fused_rows",
     "batch_norm_train_fp32": "batch_norm_backward", "batch_norm_backward_fp32": "batch_norm_backward",

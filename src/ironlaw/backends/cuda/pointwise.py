@@ -79,13 +79,21 @@ def multiplies_backward(x: Tensor, w: Tensor, y: Tensor, fmt: str) -> bool:
 def pointwise_backward(op: Op, machine: Hardware) -> Sequence[Kernel]:
     """A product for the input's gradient, where it is wanted, and one for the weight's, whose parts are joined."""
     gradient, x, w = op.inputs
-    both = float(op.attrs["wanted"]) - 1.0
-    each, data = op.work.matmul_flops / (1.0 + both), gradient.bytes + x.bytes + w.bytes
+    of_input, of_weight = wanted(op)
+    each, data = op.work.matmul_flops / (of_input + of_weight), gradient.bytes + x.bytes + w.bytes
     curve, plane = product_curve(x, op.dtype), x.shape[2] * x.shape[3]
     weights = Kernel(curve, data, each, depth=plane)
     if not alignment(x, op.dtype):
         weights = Kernel("conv_wgrad_tf32" if op.dtype == "tf32" else "conv_wgrad", data, each, depth=x.shape[0] * plane)
-    return Kernel(curve, data, each, depth=w.shape[0], count=both), weights, Kernel("tiny", 0.0)
+    return Kernel(curve, data, each, depth=w.shape[0], count=of_input), replace(weights, count=of_weight), Kernel("tiny", 0.0)
+
+
+def wanted(op: Op) -> tuple[float, float]:
+    """Whether the gradient of a convolution's input is wanted, and that of its weight: 1 or 0."""
+    if op.attrs["wanted"] == 2:
+        return 1.0, 1.0
+    of_input = op.outputs[0].shape == op.inputs[1].shape != op.inputs[2].shape
+    return (1.0, 0.0) if of_input else (0.0, 1.0)
 
 
 def _single(x: Tensor) -> bool:
