@@ -1,5 +1,7 @@
 """Kernels of a training step, and of tensors in another layout."""
 
+from dataclasses import replace
+
 from on_machines import lower
 from small_graphs import tensor
 
@@ -56,13 +58,15 @@ def test_a_convolution_backwards_over_a_strip_of_rows():
 
 def point(size=4, stride=1, wanted=2):
     x, w = tensor("x", 2, 8, size, size), tensor("w", 16, 8, 1, 1, role="weight")
-    return op("conv_backward", "b", [tensor("g", 2, 16, size // stride, size // stride), x, w], [x, w], wanted=wanted)
+    return op("conv_backward", "b", [tensor("g", 2, 16, size // stride, size // stride), x, w], [x, w][-wanted:], wanted=wanted)
 
 
 def test_a_1x1_convolution_backwards_is_two_matrix_products():
     data, flops = 1024.0 + 512.0 + 256.0, 2.0 * 2 * 16 * 16 * 8
     assert lower(point()) == (Kernel("conv_1x1", data, flops, depth=16), Kernel("conv_wgrad", data, flops, depth=32), TINY)
     assert [k.curve for k in lower(point(wanted=1))] == ["conv_wgrad", "tiny"]
+    of_input = replace(point(wanted=1), outputs=point().outputs[:1])  # the weight is frozen
+    assert [k.curve for k in lower(of_input)] == ["conv_1x1", "tiny"]
     # planes of 49 fill no vector, those of 36 half of one: slower products, each image by itself
     assert [(k.curve, k.depth) for k in lower(point(7))] == [("conv_1x1_odd", 16), ("conv_1x1_odd", 49), ("tiny", 0.0)]
     assert [(k.curve, k.depth) for k in lower(point(6))] == [("conv_1x1_even", 16), ("conv_1x1_even", 36), ("tiny", 0.0)]

@@ -71,6 +71,7 @@ def _convolutions(op: Op, machine: Hardware) -> Sequence[Kernel]:
             far = Kernel("depthwise_wgrad", GROUP_BY_GROUP * data, GROUP_BY_GROUP * each, depth=taps, count=of_weight)
             return kernel, far
         summed = Kernel("tiny", 0.0, count=of_weight)  # in parts
+        form = form if FORMATS[x.dtype] < 4.0 else ""
         return kernel, replace(kernel, curve=f"depthwise_nhwc_wgrad{form}", count=of_weight), summed
     fmt = "" if op.dtype in ("fp16", "bf16") else f"_{op.dtype}"
     if multiplies_backward(x, w, gradient, op.dtype) and not nhwc:
@@ -201,9 +202,7 @@ def conv_samples(row: Row, machine: Hardware) -> Iterator[Sample]:
     op = OPS[row.op](row.params)
     fmt = "" if op.dtype in ("fp16", "bf16") else f"_{op.dtype}"
     curves = {word: curve + (fmt if curve.startswith("conv_") else "") for word, curve in CONVOLUTION.items()}
-    kernels = conv_backward(op, machine)
-    alone = [k for k in kernels if k.curve.endswith("_oblong") and k.count]
-    return iter([Sample(alone[0], row.busy_s)] if len(alone) == 1 and row.busy_s else by_name(row, kernels, curves))
+    return by_name(row, conv_backward(op, machine), curves)
 
 
 EAGER = {
@@ -226,7 +225,7 @@ ROWS = {
 }
 FALLBACK = {
     "conv_dgrad": "conv", "conv_wgrad": "conv", "depthwise_backward": "depthwise_fp32", "depthwise_wgrad": "depthwise_fp32",
-    **{f"depthwise_nhwc_{which}grad{form}": "depthwise_nhwc" for which in "dw" for form in ("", "_oblong")},
+    "depthwise_nhwc_dgrad": "depthwise_nhwc", "depthwise_nhwc_wgrad": "depthwise_nhwc",
     **{f"conv_{name}grad_{fmt}": f"conv_{fmt}" for name in "dw" for fmt in ("tf32", "fp32")},
     "layer_norm_backward_long": "layer_norm_backward", "layer_norm_backward": "layer_norm", "layer_norm_weights": "fused_rows",
     "batch_norm_train_fp32": "batch_norm_backward", "batch_norm_backward_fp32": "batch_norm_backward",

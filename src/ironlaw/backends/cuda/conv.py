@@ -192,8 +192,6 @@ def conv2d_samples(row: Row, machine: Hardware) -> Iterator[Sample]:
     op = OPS[row.op](row.params)
     kernels = launched((conv2d_compiled if nhwc else conv2d)(op, machine))
     heavy = [k for k in kernels if single(k)]
-    if heavy and heavy[0].curve in ESTIMATES:  # rows of short and narrow images have other kernels, and say nothing of the rest
-        return
     layout, bias = seconds_of(row, LAYOUT), seconds_of(row, ("elementwise_kernel",))
     if not nhwc and not layout and row.kernel_times and is_pointwise(op.inputs[0], op.inputs[1], op.outputs[0]) and op.dtype in VECTORS:
         heavy = [direct(op)]  # as it stands, whatever the rules say
@@ -228,11 +226,16 @@ def no_samples(row: Row, machine: Hardware) -> Iterator[Sample]:
 EAGER = {"conv2d": conv2d}
 COMPILED = {"conv2d": conv2d_compiled}
 ROWS = {"conv2d": conv2d_samples, "conv1d": no_samples, "conv3d": no_samples}
-# 22 + 3.3 · taps ps for each result of an H200's twenty rows (evidence h200_sxm/depthwise), whose own curve replaces it there.
-ESTIMATES = {"depthwise_nhwc_oblong": {"floor": 2e-6, "rate": 0.6e12, "knee": 6.7, "sd": 0.5}}
+# The H200's sixteen rows of oblong gradients (evidence h200_sxm/depthwise) follow no curve: three kernels by turns. Their middles are
+# 1.5 ps for each tap of a result for the input's gradient, and 90 ps for each result for the weight's in two bytes.
+ESTIMATES = {
+    "depthwise_nhwc_dgrad_oblong": {"floor": 2e-6, "rate": 1.3e12, "knee": 1e-3, "sd": 0.5},
+    "depthwise_nhwc_wgrad_oblong": {"floor": 2e-6, "rate": 2.2e13, "knee": 1e3, "sd": 0.5},
+}
 
 FALLBACK = {
-    "conv_1x1_nhwc": "conv_1x1", "depthwise_nhwc": "depthwise", "depthwise_strided": "depthwise", "depthwise_large": "depthwise",
+    "conv_1x1_nhwc": "conv_1x1", "depthwise_nhwc": "depthwise", "depthwise_nhwc_oblong": "depthwise",
+    "depthwise_strided": "depthwise", "depthwise_large": "depthwise",
     "conv_first_nhwc": "conv_first", "conv_first": "conv", "conv_few_channels": "conv", "conv_tf32": "conv",
     **POINTWISE_FALLBACK,
     **dict.fromkeys(("conv_grouped_tf32", "conv_nhwc_tf32", "conv_grouped_nhwc_tf32", "conv_1x1_nhwc_tf32"), "conv_tf32"),

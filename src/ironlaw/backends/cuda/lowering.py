@@ -75,15 +75,14 @@ def within_models(row: Row, machine: Hardware) -> Iterator[Sample]:
         yield from ROWS[op.kind](row, machine) if op.kind in ROWS else plain(row, lower(op, machine, "eager"), row.busy_s)
         return
     kernels = lower(op, machine, "eager")
-    single = [kernel for kernel in kernels if kernel.count]
-    by_element = category(op.kind) in PER_ELEMENT and STAND_IN not in op.attrs
-    if row.busy_s and len(single) == 1 and (by_element or (row.op == "called" and single[0].curve.startswith("depthwise"))):
-        yield Sample(single[0], row.busy_s)
+    if row.busy_s and len(kernels) == 1 and category(op.kind) in PER_ELEMENT and STAND_IN not in op.attrs:
+        yield Sample(kernels[0], row.busy_s)
 
 
 # of what was called by itself: words in the names of kernels -> their curves
 CALLED = {
     "batch_norm": norm.batch_norm_samples, "norm_backward": backward.norm_samples, "batch_norm_train": backward.batch_norm_samples,
+    "conv_backward": backward.conv_samples,
 }  # fmt: skip
 
 
