@@ -18,7 +18,7 @@ from ironlaw.units import enumerated
 
 NEEDED = {"batch": 2, "tokens": 3}
 MOST = 1 << 50  # no machine is that large
-GRID = 128
+GRID = 1024
 
 
 @dataclass(frozen=True)

@@ -153,13 +153,13 @@ def lifetimes(graph: Graph) -> Iterator[tuple[list[tuple[str, Number]], list[str
     more = beside(graph)
     for i, op in enumerate(graph.ops):
         made: list[tuple[str, Number]] = []
-        for number, (size, end) in enumerate(more.get(i, ())):
-            made.append((f"{op.name}+{number}", size))
-            frees.setdefault(end, []).append(made[-1][0])
         for t in op.outputs:
             if t.role == "activation" and t.name not in home:
                 made.append((t.name, t.bytes * sizes.get(t.name, 1.0)))
                 frees.setdefault(last[t.name], []).append(t.name)
+        for number, (size, end) in enumerate(more.get(i, ())):
+            made.append((f"{op.name}+{number}", size))
+            frees.setdefault(end, []).append(made[-1][0])
         yield made, frees.pop(i, [])
 
 
