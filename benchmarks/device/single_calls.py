@@ -268,7 +268,76 @@ def depthwise():
                 yield A.convolution_backward.default, (y, x, taps, None, *how, [False, True, False]), dtype
 
 
-GROUPS = {group.__name__: group for group in (softmaxes, norms, lookups, sums, chosen, windows, products, depthwise)}
+def volumes():
+    """Convolutions of volumes and of films of few channels, and their gradients; images blurred to one channel."""
+    for n, c, out, d, h, w, k, step in (
+        (2, 1, 16, 64, 96, 96, 3, 1),
+        (2, 8, 8, 48, 64, 80, 3, 1),
+        (2, 16, 16, 48, 64, 80, 3, 1),
+        (2, 32, 32, 24, 64, 80, 3, 1),
+        (4, 3, 32, 16, 112, 112, 3, 1),
+        (8, 3, 64, 16, 112, 112, 7, 2),
+        (4, 64, 64, 8, 56, 56, 3, 1),
+        (1, 4, 4, 96, 128, 128, 3, 1),
+        (1, 48, 1, 64, 96, 96, 3, 1),
+        (2, 16, 32, 48, 64, 80, 3, 2),
+        (8, 24, 24, 12, 28, 28, 1, 1),
+    ):
+        how = [step] * 3, [k // 2] * 3, [1] * 3, False, [0] * 3, 1
+        y = X(n, out, *(-(-size // step) for size in (d, h, w)))
+        for dtype in (F32, BF16):
+            yield A.convolution.default, (X(n, c, d, h, w), X(out, c, k, k, k), None, *how), dtype
+            yield A.convolution_backward.default, (y, X(n, c, d, h, w), X(out, c, k, k, k), None, *how, [True, True, False]), dtype
+    for n, c, size, k in ((16, 1, 256, 5), (8, 3, 512, 1), (32, 16, 128, 3), (4, 64, 256, 3)):
+        how = [1, 1], [k // 2] * 2, [1, 1], False, [0, 0], 1
+        for dtype in (F32, BF16):
+            yield A.convolution.default, (X(n, c, size, size), X(1, c, k, k), None, *how), dtype
+            yield (
+                A.convolution_backward.default,
+                (X(n, 1, size, size), X(n, c, size, size), X(1, c, k, k), None, *how, [True, True, False]),
+                dtype,
+            )
+
+
+def single_rows():
+    """Batches of products with one row or one column."""
+    for b, k, n in (
+        (4096, 64, 64),
+        (65536, 32, 32),
+        (16384, 16, 64),
+        (2048, 512, 512),
+        (512, 1024, 4096),
+        (100000, 8, 8),
+        (8192, 128, 256),
+    ):
+        for dtype in (F32, BF16):
+            yield A.bmm.default, (X(b, 1, k), X(b, k, n)), dtype
+            yield A.bmm.default, (X(b, n, k), X(b, k, 1)), dtype
+            yield A.bmm.default, (X(b, k, 1), X(b, 1, n)), dtype
+
+
+def few_rows():
+    """Gradients of tables of few rows, and windows that do not overlap."""
+    for tokens, rows, d in (
+        (65536, 4, 256),
+        (65536, 64, 256),
+        (1_000_000, 12, 64),
+        (1_000_000, 1000, 64),
+        (8192, 16, 1024),
+        (262144, 2, 768),
+    ):
+        for dtype in (F32, BF16):
+            yield A.embedding_dense_backward.default, (X(tokens, d), X(tokens, below=rows), rows, -1, False), dtype
+    for n, c, h, w, k in ((64, 3, 224, 224, 16), (16, 3, 512, 512, 8), (32, 64, 64, 64, 4), (8, 256, 32, 32, 2)):
+        for dtype in (F32, BF16):
+            yield A.im2col.default, (X(n, c, h, w), [k, k], [1, 1], [0, 0], [k, k]), dtype
+            yield A.col2im.default, (X(n, c * k * k, (h // k) * (w // k)), [h, w], [k, k], [1, 1], [0, 0], [k, k]), dtype
+
+
+GROUPS = {
+    group.__name__: group
+    for group in (softmaxes, norms, lookups, sums, chosen, windows, products, depthwise, volumes, single_rows, few_rows)
+}
 
 
 def mapped(args, change, kind=X):
