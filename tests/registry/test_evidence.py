@@ -72,8 +72,12 @@ def test_rows_are_of_known_kinds_and_have_what_the_format_asks(path):
 
 
 def test_parts_add_up_to_the_whole():
-    """The kernels of an op row sum to its busy time (medians of each, so within a few percent)."""
+    """The kernels of an op row sum to its busy time (medians of each, so within a few percent). Rows of single calls list the longest."""
     for row in (r for file in evidence("h200_sxm") for r in file.rows if r.kind == "op" and r.kernel_times):
+        if row.op in ("decompose", "called") or row.op.startswith("aten::"):
+            assert 0 < sum(kernel.count for kernel in row.kernel_times) <= row.kernels
+            assert 0.1 * row.busy_s <= sum(kernel.seconds for kernel in row.kernel_times) <= 1.25 * row.busy_s
+            continue
         assert sum(kernel.seconds for kernel in row.kernel_times) == pytest.approx(row.busy_s, rel=0.25)
         assert sum(kernel.count for kernel in row.kernel_times) == row.kernels
 

@@ -239,7 +239,7 @@ class _Planner:
 
 
 def _wanted(ops: tuple[Op, ...], escaping: set[str]) -> tuple[Op, ...]:
-    """Of a group's ops those that its results are made from: what other loops compute again by themselves is not done here."""
+    """A group's ops that its results are made from: what other loops compute again by themselves is not done here."""
     wanted, kept = set(escaping), []
     for op in reversed(ops):
         if any(t.name in wanted for t in op.outputs) or not op.outputs:
