@@ -130,7 +130,7 @@ PICTURES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", [*TEXT, *PICTURES] if RELEASE else [*TEXT, *PICTURES][::2])
+@pytest.mark.parametrize("name", [*TEXT, *PICTURES] if RELEASE else [*TEXT, *PICTURES][::3])
 def test_parameters_and_flops(name: str) -> None:
     model_name, config_name, settings = (TEXT | PICTURES)[name]
     config = getattr(transformers, config_name)(**settings)
