@@ -89,6 +89,8 @@ CALLED = {
 def called(row: Row, machine: Hardware) -> Iterator[Sample]:
     """What a single call says of a kernel that works alone, or has a name that tells."""
     op = OPS[row.op](row.params)
+    if op.kind in ("conv2d", "conv_backward") and op.inputs[-1].shape[1] > 1:
+        return  # volumes among them, whose kernels are called as those of images: only their neighbours learn of them
     kernels = lower(op, machine, "eager")
     word = windows.WORDS.get(op.attrs.get(STAND_IN, ""))
     if word:
