@@ -14,10 +14,15 @@ from torch import nn  # noqa: E402
 from torch.nn import functional  # noqa: E402
 from torch.utils.checkpoint import checkpoint  # noqa: E402
 
+from ironlaw.engine.device.machine import Plan  # noqa: E402
 from ironlaw.engine.device.memory import footprint  # noqa: E402
+from ironlaw.engine.device.predict import predict  # noqa: E402
+from ironlaw.engine.device.repeats import kernels_to_compile  # noqa: E402
+from ironlaw.registry.machines import hardware  # noqa: E402
 from ironlaw.tracing.capture import captured  # noqa: E402
 from ironlaw.tracing.graph_json import to_json  # noqa: E402
 from ironlaw.tracing.rehearsal import Rehearsal  # noqa: E402
+from ironlaw.tracing.step_choices import one_pass  # noqa: E402
 
 Step = Callable[..., Any]
 
@@ -141,3 +146,11 @@ def test_the_same_graph(kind: type[Counted], make: Callable[..., Step], passes: 
     for name in {*whole.settings} - {"calls", "held"}:
         assert whole.settings[name] == graph.settings[name], name
     assert [name for name, _ in whole.settings["calls"]] == [name for name, _ in graph.settings["calls"]]
+
+
+def test_equal_microbatches_are_compiled_once():
+    """What the other four add: their slices of the batch, and the sums of gradients and losses."""
+    graph, _, _ = graphs(Counted, microbatches, alike=True)
+    all_five, first = (predict(each, hardware("h100_sxm"), Plan("compiled")) for each in (graph, one_pass(graph)))
+    assert float(all_five.kernels) > 2.5 * float(first.kernels)
+    assert float(kernels_to_compile(first)) <= float(kernels_to_compile(all_five)) < 1.5 * float(kernels_to_compile(first))

@@ -1,13 +1,14 @@
-"""A loop that calls the same modules again: what it runs is compiled once, however often it runs.
+"""What calls the same modules again, a loop or a step's microbatches, is compiled once, however often it runs.
 
 Captured ops are called by their module, their operator and a count ("unet.conv.convolution.7"). A stretch of ops that comes again at
 once, op for op, from the same modules on the same shapes, is another turn of a loop; layers that are only alike have other names.
+Microbatches differ from the second on, since their gradients are added: what a pass shares with one before it counts there.
 """
 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -16,6 +17,7 @@ from ironlaw.engine.arrays import Number
 from ironlaw.engine.device.prediction import OpRow, Prediction
 
 SHORTEST = 4  # ops of a turn; a line that multiplies twice is not a loop
+BACKWARD = "backward"  # a phase of an op in `settings["phases"]`
 COUNT = re.compile(r"\.\d+(?=…|$)")
 
 
@@ -25,8 +27,22 @@ def kernels_to_compile(prediction: Prediction) -> Number:
     each = [1.0 if row.op.kind == "solver" else row.kernels for row in rows]
     if not prediction.graph.settings.get("captured"):
         return sum(each)
-    once = first_turns([_known_by(row) for row in rows])
-    return sum(count for count, first in zip(each, once, strict=True) if first)
+    keys = [_known_by(row) for row in rows]
+    once = zip(each, first_turns(keys), new_in_pass(keys, _passes(prediction)), strict=True)
+    return sum(count for count, first, new in once if first and new)
+
+
+def _passes(prediction: Prediction) -> list[int]:
+    """For each row in which of a step's passes, forward and back, it ends."""
+    settings, number, before = prediction.graph.settings, 0, ""
+    several, phases = len(settings.get("backwards", ())) > 1, settings.get("phases", {})
+    passes = []
+    for row in prediction.ops:
+        phase = phases.get(row.op.name.rpartition("…")[2], "")
+        number += several and before == BACKWARD != phase
+        passes.append(number)
+        before = phase
+    return passes
 
 
 def _known_by(row: OpRow) -> Any:
@@ -49,3 +65,15 @@ def first_turns(keys: Sequence[Any]) -> list[bool]:
         once[i + length : i + turns * length] = [False] * ((turns - 1) * length)
         i += max(1, turns * length) if turns > 1 else 1
     return once
+
+
+def new_in_pass(keys: Sequence[Any], passes: Sequence[int]) -> list[bool]:
+    """For each op whether no pass before its own has as many like it."""
+    most, here, now = Counter[Any](), Counter[Any](), 0
+    new = []
+    for key, number in zip(keys, passes, strict=True):
+        if number != now:
+            most, here, now = most | here, Counter[Any](), number
+        here[key] += 1
+        new.append(here[key] > most[key])
+    return new
