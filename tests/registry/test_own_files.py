@@ -137,6 +137,7 @@ def test_an_engine_and_a_stack(own, tmp_path):
     [
         ("engine", "vllm", 'name = "vLLM"', 'name = "vLLM"\nstarts = "vlm"', "name the engine whose command starts it"),
         ("engine", "vllm", "budget = 8192", "budget = 0.5", "write a whole number"),
+        ("engine", "vllm", 'gpus = ["a10"', 'gpus = [7, "a10"', "how slugs of such GPUs begin"),
         ("stack", "torchtitan", "pad = 1", 'pad = "one"', "write whole numbers"),
         ("stack", "torchtitan", "zero = [3, 2]", "zero = [4]", "a list of some of 0, 1, 2, 3"),
         ("stack", "torchtitan", 'mode = "compiled"', 'mode = "fast"', "one of eager, compiled"),

@@ -61,12 +61,19 @@ def load(path: Path) -> Engine:
     starts = str(data.get("starts", slug))
     if starts not in ("", slug, *slugs("engine")):
         raise BadRegistry(f"{file}: starts is {starts!r:.60}; name the engine whose command starts it: {', '.join(slugs('engine'))}")
+    mixed: dict[str, Any] = data.get("mixed", {})
+    ungrouped = tuple(mixed.get("gpus", ()))
+    if mixed:
+        require(f"{file} [mixed]", mixed, ("gpus", "source", "date"))
+        if not isinstance(mixed["gpus"], list) or not all(isinstance(one, str) and one for one in ungrouped):
+            raise BadRegistry(f'{file} [mixed]: gpus is {mixed["gpus"]!r:.60}; write how slugs of such GPUs begin, such as ["a100", "l4"]')
     rest = [f"{key}: {one.source}, {one.date}" for key, one in figures.items()]
     step, request, first, start = (float(figures[key].value) if key in figures else 0.0 for key in TIMES)
     budget, small, sequences = (_count(file, plan, key) for key in COUNTS)
     return Engine(
         slug, f"{data['name']} {data['version']}", step, request, first, start, spread, budget, small, sequences, _share(file, plan),
-        plan["whole_prompts"] is True, (*rest, f"scheduler: {plan['source']}, {plan['date']}"), starts,
+        plan["whole_prompts"] is True,
+        (*rest, *(f"{key}: {data[key]['source']}, {data[key]['date']}" for key in ("mixed", "scheduler") if key in data)), starts, ungrouped,
     )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from ironlaw.engine.cluster.library import collective
 from ironlaw.engine.cluster.links import Box
-from ironlaw.engine.device.machine import Hardware, Plan
+from ironlaw.engine.device.machine import LASTING, Hardware, Plan
 from ironlaw.engine.device.memory import live_activations
 from ironlaw.engine.device.predict import Prediction, predict
 from ironlaw.engine.device.types import bytes_per_element
@@ -182,12 +182,13 @@ def weigh(model: Decoder, machine: Hardware, layout: Layout, weights: str, budge
 def deployment(
     model: Decoder, machine: Hardware, devices: int = 1, *, layout: Layout | None = None, weights: str = "", cache: str = "",
     budget: int = 2048, memory: float = MEMORY, overhead: float = 0.0, plan: Plan = PLAN, draft: Decoder | None = None,
-    products: str = "", coarse: bool = False, tokens: int = sum(USUAL),
+    products: str = "", coarse: bool = False, tokens: int = sum(USUAL), ungrouped: bool = False,
 ) -> Deployment:  # fmt: skip
     """Refused where the weights leave no room for a cache, or no box of the registry joins so many of these devices.
 
     `layout`: how the devices share the model (default: by tensor parallelism). `coarse`: a table of steps with fewer points, for a page
     that must answer at once. `tokens` of a usual sequence.
+    `ungrouped`: beside a prompt's chunk, each query head reads the cache for itself.
     """
     if not 0 < memory <= 1:
         raise BadValue(f"{memory!r} is not a valid share of the memory; give one above 0 and at most 1", "memory")
@@ -235,6 +236,9 @@ def deployment(
         )  # fmt: skip
 
     part = steps_of(mine, layout.stage_devices > 1)
+    if ungrouped and not model.blocks:
+        held = 2.0 * mine.head_dim * bytes_per_element(cache or dtype)
+        part = replace(part, reads=mine.heads / mine.kv_heads, kept=_outlasting(machine) / held)
     table: StepTable | DealtSteps = part
     if layout.ways > 1:
         assert joint is not None
@@ -244,6 +248,11 @@ def deployment(
         model, machine, devices, dtype, weights or dtype, cache or dtype, stored, alive, room, table, joint, draft, proposing, products,
         tokens, layout,
     )  # fmt: skip
+
+
+def _outlasting(machine: Hardware) -> float:
+    """Bytes of the largest cache that outlasts a kernel's reads."""
+    return max((float(level.size) for level in machine.levels if level.name in LASTING), default=0.0)
 
 
 def _larger(machine: Hardware) -> str:

@@ -74,7 +74,7 @@ def engine_replay(row: Mapping[str, Any]) -> Replay:
     fast = row.get("weights") == "fp8" and "fp8" in at.peaks
     made = deployment(
         SIZES[str(row["model"])], at, int(row["devices"]), budget=budget, memory=own.memory, overhead=own.step, coarse=True,
-        products="fp8" if fast else "",
+        products="fp8" if fast else "", ungrouped=own.reads_per_head(at.slug),
     )  # fmt: skip
     clients = int(row["clients"])
     made = replace(made, front=None if clients else own.front)  # who waits for an answer is one of few: the front is added below

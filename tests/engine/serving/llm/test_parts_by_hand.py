@@ -1,6 +1,7 @@
 """The simulator's parts, every figure of which can be counted on paper: pool, batch, outcome, promise, laws of lengths, refusals."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -416,6 +417,9 @@ def test_a_step_adds_up_its_parts() -> None:
     assert table.seconds(0, 0, [(50, 0), (50, 100)], 2) == pytest.approx(1 + 1.0 + 0.2 + 1.0 + 1.0)  # the floor is paid once
     assert table.seconds(2, 100, [(50, 0)], 1) == pytest.approx(1 + 0.52 + 0.3 + 1.0 + 1.0)
     assert table.seconds(0, 0, [(0, 0)]) == pytest.approx(1 + 0.0 + 0.1 + 0.5)
+    apart = replace(table, reads=5.0, kept=25.0)  # each of five heads reads for itself the three quarters that do not stay
+    assert apart.seconds(2, 100) == table.seconds(2, 100) and apart.seconds(2, 20, [(50, 0)]) == table.seconds(2, 20, [(50, 0)])
+    assert apart.seconds(2, 100, [(50, 0)], 1) - table.seconds(2, 100, [(50, 0)], 1) == pytest.approx(4 * 0.75 * 1.0)
 
 
 def test_refilled_places_against_batches_that_wait_for_their_longest() -> None:

@@ -27,10 +27,15 @@ class Engine:
     whole_prompts: bool = False  # a step takes prompts or decodes
     sources: tuple[str, ...] = ()
     starts: str = ""  # the engine whose command starts it
+    ungrouped: tuple[str, ...] = ()  # beginnings of GPUs' slugs on which `reads_per_head` holds
 
     def usual_budget(self, slug: str, memory: float) -> int:
         """Tokens per step where nothing is said: vLLM takes the larger number on GPUs of 70 GB and more, but not on an A100."""
         return self.budget if memory >= LARGE and not slug.startswith("a100") else self.small_budget
+
+    def reads_per_head(self, slug: str) -> bool:
+        """Whether each query head reads the cache for itself beside a prompt's chunk: FlashAttention-2, called once for both."""
+        return slug.startswith(self.ungrouped) if self.ungrouped else False
 
     @property
     def front(self) -> Front | None:

@@ -109,6 +109,8 @@ class StepTable:
     basis: str = "bound"
     factor: float = 1.0  # on all of it: what a step takes over what is predicted
     known: dict[tuple[int, int], float] = field(default_factory=dict, compare=False, repr=False)  # dense and head, by tokens and rows
+    reads: float = 1.0  # of the decoding sequences' cache beside a prompt's chunk, where one kernel does both without grouping heads
+    kept: float = 0.0  # cached tokens, of one head in one layer, that outlast the other reads in the last cache before memory
 
     def seconds(self, batch: int, contexts: float, chunks: Chunks = (), ends: int = 0, each: int = 1) -> float:
         """`batch` sequences, `each` with so many new tokens, over `contexts` cached ones in all; `ends` of the chunks finish a prompt."""
@@ -122,7 +124,10 @@ class StepTable:
                     attention += seconds - floor
             attention += floor
         if batch:
-            attention += self.decode.at(batch, contexts / batch)
+            decoding = self.decode.at(batch, contexts / batch)
+            if chunks and contexts > self.kept:
+                decoding *= 1.0 + (self.reads - 1.0) * (1.0 - self.kept / contexts)
+            attention += decoding
         rows = batch * each + ends
         rest = self.known.get((tokens, rows))
         if rest is None:
