@@ -66,7 +66,7 @@ def load(path: Path) -> Engine:
     if mixed:
         require(f"{file} [mixed]", mixed, ("gpus", "source", "date"))
         if not isinstance(mixed["gpus"], list) or not all(isinstance(one, str) and one for one in ungrouped):
-            raise BadRegistry(f'{file} [mixed]: gpus is {mixed["gpus"]!r:.60}; write how slugs of such GPUs begin, such as ["a100", "l4"]')
+            raise BadRegistry(f'{file} [mixed]: gpus is {mixed["gpus"]!r:.60}; write how slugs of such GPUs begin, such as ["l4"]')
     rest = [f"{key}: {one.source}, {one.date}" for key, one in figures.items()]
     step, request, first, start = (float(figures[key].value) if key in figures else 0.0 for key in TIMES)
     budget, small, sequences = (_count(file, plan, key) for key in COUNTS)
