@@ -3,6 +3,7 @@
     python benchmarks/minute.py [--rows 400,1200] [--judge own-6,2]          rows from the evidence, in the minute's order
     python benchmarks/minute.py --part opened --judge 1,2,own-8,own-9 --every 4      what docs/measure.md says: opened models, one of four
     python benchmarks/minute.py --measured FILE --judge own-8,3              rows that `ironlaw measure --out FILE` wrote on an H200
+    python benchmarks/minute.py --measured FILE --rows 193,700               the same had its time been over after so many chosen ones
     python benchmarks/minute.py --processor [FILE] [--rows 600]              the same of the Neoverse-N1, judged by its evidence's models
 
 What is known before any row are laws whose constants were fitted without the H200 (left_out_constants.json); its own curves, and the
@@ -88,11 +89,14 @@ def from_evidence(count, slug=sealed.MACHINE, kind="cuda"):
     return rows, [row for file in files for row in file.rows if row.kind == "launch"], described
 
 
-def from_file(path):
+def from_file(path, count=None):
+    """A file's operators, of the minute's cases the first `count`, its launches, and how the machine is described."""
     data = json.loads(path.read_text())
     rows = [Row.from_json(row) for row in data["rows"]]
     ops = [row for row in rows if row.kind == "op" and (row.busy_s or row.wall_s) and not row.error]
-    return ops, [row for row in rows if row.kind == "launch"], data["machine"]
+    chosen = {key(*spec) for spec in chosen_cases("cuda").specs}
+    late = [row for row in ops if key(row.op, row.params) in chosen][count:] if count is not None else []
+    return [row for row in ops if row not in late], [row for row in rows if row.kind == "launch"], data["machine"]
 
 
 def by_minute(rows, launches, described):
@@ -146,7 +150,7 @@ def judged(model, name, part, every=1):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", default="1200", help="how many rows of the evidence; several numbers with commas")
+    parser.add_argument("--rows", help="how many rows (1200 of the evidence, all of a file); several numbers with commas")
     parser.add_argument("--measured", type=Path, metavar="FILE", help="evidence that `ironlaw measure --out` wrote")
     parser.add_argument("--judge", default="own-6,2", help="sets that judge")
     parser.add_argument("--processor", nargs="?", const="", metavar="FILE", help="the same of the processor that the registry has")
@@ -155,10 +159,11 @@ def main():
     parser.add_argument("--part", choices=PARTS, default=PARTS[0], help="which of those sets' models")
     args = parser.parse_args()
     if args.processor is not None:
-        of_processor(*(from_file(Path(args.processor)) if args.processor else from_evidence(int(args.rows), PROCESSOR, "cpu")))
+        of_processor(*(from_file(Path(args.processor)) if args.processor else from_evidence(int(args.rows or 1200), PROCESSOR, "cpu")))
         return
     names = [int(name) if name.isdigit() else name for name in args.judge.split(",")]
-    minutes = [from_file(args.measured)] if args.measured else [from_evidence(int(count)) for count in args.rows.split(",")]
+    counts = [int(count) for count in args.rows.split(",")] if args.rows else [None if args.measured else 1200]
+    minutes = [from_file(args.measured, count) if args.measured else from_evidence(count) for count in counts]
     models = ({} if args.after else {"before any row": before()}) | {f"{len(minute[0]):,} rows": by_minute(*minute) for minute in minutes}
     for said, model in models.items():
         for name in names:

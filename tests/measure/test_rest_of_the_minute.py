@@ -1,6 +1,7 @@
 """What is left of the minute goes to the cases that tell most, in their order."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from fake import FakeDevice, Quiet
@@ -11,6 +12,7 @@ from ironlaw.backends.rows import Row
 from ironlaw.calibration.fit import fit
 from ironlaw.calibration.local_fit import fitting
 from ironlaw.cli.show.measured_machine import worth
+from ironlaw.measure.devices.device_kinds import KINDS
 from ironlaw.measure.machine import minute as minutes
 from ironlaw.measure.machine.characterise import characterise
 from ironlaw.measure.machine.machine_sections import Minute
@@ -82,6 +84,40 @@ def test_they_come_last_and_say_what_another_minute_would_add(device):
     assert [row.params["numel"] for row in found.rows[-3:]] == [2**20, 2**10, 2**22]
     assert found.minute == Minute(3, 4, 0.2, 0.1) and not found.stopped
     assert "Timed 3 of 4 operators" in worth(found.minute) and "Another minute would bring that to 10%" in worth(found.minute)
+
+
+@pytest.mark.parametrize(("each", "compiles"), [(0.1, True), (60.0, False)])
+def test_compiling_comes_after_them_and_only_if_there_is_time(device, monkeypatch, each, compiles):
+    asked = []
+    monkeypatch.setattr(minutes, "fitting", lambda: lambda rows: each * rows)
+    monkeypatch.setattr(device, "compiles", lambda longest: (asked.append((device.clock.time, longest)), ([], ["compiled"]))[1])
+    sizes = replace(SIZES, whole=60.0, compiled=40.0)
+    begun = device.clock.time
+    found = characterise(device, sizes, watch=lambda: Quiet(device.clock, 0.0), rest=until)
+    over = begun + sizes.whole - each * found.minute.timed
+    assert bool(asked) == compiles == ("compiled" in found.notes) and found.minute.timed == (3 if compiles else 1)
+    assert all(longest == pytest.approx(min(40.0, over - now), abs=0.1) for now, longest in asked)
+    assert any("before compiling a function" in note for note in found.notes) != compiles
+
+
+def test_an_interrupt_while_it_compiles_keeps_what_is_there(device, monkeypatch):
+    def interrupted(longest):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(device, "compiles", interrupted)
+    found = characterise(device, replace(SIZES, whole=60.0, compiled=40.0), watch=lambda: Quiet(device.clock, 0.0), rest=until)
+    assert found.stopped and found.minute.timed == 3
+
+
+def test_before_them_a_device_is_sampled_a_third_as_often(device):
+    taken = {}
+    for rest in (None, until):
+        fake = FakeDevice()
+        fake.kind, fake.chosen = KINDS["cuda"], "cpu"
+        fake.clock.sync = fake.takes(1e-5)
+        found = characterise(fake, replace(SIZES, each=0.05, ops=False, whole=1e3), watch=lambda f=fake: Quiet(f.clock), rest=rest)
+        taken[rest] = sum(row.samples for row in found.rows if row.kind == "launch" and row.op in fake.launches())
+    assert 2.8 < taken[None] / taken[until] < 3.2
 
 
 def test_where_kernels_are_timed_the_chosen_cases_stand_for_the_single_ops(device, monkeypatch):

@@ -50,6 +50,7 @@ class SectionResult:
     stopped: bool = False  # by Ctrl-C, before the last of its cases
     left_out: list[str] = field(default_factory=list)  # what time did not allow
     minute: Minute | None = None  # what the chosen cases are worth, where it timed some
+    until: float = inf  # the moment when what follows it must be over
 
 
 Section = Callable[[Device, Sizes, Progress, Stop], SectionResult]

@@ -40,6 +40,7 @@ def minute(device: Device, sizes: Sizes, progress: Progress, stop: Stop, until: 
             progress((device.clock.now() - began) / max(until - began, 1e-9), f"{row['op']}, {len(result.rows)} of {len(chosen.specs)}")
     except KeyboardInterrupt:
         result.stopped = True
+    result.until = whole - fitted(len(result.rows))
     result.minute = judged(device, len(result.rows), device.clock.now() - began)
     return result
 
