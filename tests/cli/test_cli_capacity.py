@@ -177,7 +177,7 @@ def test_intervals_and_the_largest_rate(sh):
         requests = faster(arriving(400.0, 300, Spread(1155, 1.0), Spread(211, 1.0), seed=0), at / 400)
         return promise.broken(made.run(requests, policy, row["replicas"]))
 
-    assert not broken(rate) and broken(1.1 * rate)
+    assert not broken(rate) and broken(1.2 * rate)  # it ends where the work ends; a burst of 300 is over before
     out = " ".join(sh.out(*BASE, "--rate", "400", "--tp", "1", "--ttft", "200ms").split())
     assert "requests/s within the SLO, likely" in out and "Likely " in out
 
