@@ -73,7 +73,8 @@ def load(path: Path) -> Engine:
     return Engine(
         slug, f"{data['name']} {data['version']}", step, request, first, start, spread, budget, small, sequences, _share(file, plan),
         plan["whole_prompts"] is True,
-        (*rest, *(f"{key}: {data[key]['source']}, {data[key]['date']}" for key in ("mixed", "scheduler") if key in data)), starts, ungrouped,
+        (*rest, *(f"{key}: {data[key]['source']}, {data[key]['date']}" for key in ("mixed", "scheduler") if key in data)),
+        starts, ungrouped,
     )  # fmt: skip
 
 
