@@ -1,6 +1,6 @@
 """The turns of a loop are known by what they run; layers that are alike are no loop."""
 
-from ironlaw.engine.device.repeats import first_turns, new_in_pass
+from ironlaw.engine.device.repeats import first_turns, in_one_pass
 
 
 def counted(text: str) -> int:
@@ -23,9 +23,9 @@ def test_a_turn_that_differs_in_its_first_op_is_a_turn_from_the_second_on():
     assert counted("xbcde" + "abcde" * 3) == 5 + 5
 
 
-def test_a_later_microbatch_counts_what_no_earlier_one_ran():
+def test_what_microbatches_share_counts_as_often_as_one_runs_it():
     """Each but the first adds its gradients (g); a layer that runs twice in a pass is compiled as two."""
-    keys, passes = list("ffb" + "ffbg" * 3 + "o"), [0] * 3 + [1] * 4 + [2] * 4 + [3] * 4 + [4]
-    counted = [key for key, new in zip(keys, new_in_pass(keys, passes), strict=True) if new]
+    keys = list("ffb" + "ffbg" * 3 + "o")
+    counted = [key for key, one in zip(keys, in_one_pass(keys, 4), strict=True) if one]
     assert counted == list("ffbgo")
-    assert all(new_in_pass(list("ffffo"), [0] * 5))
+    assert all(in_one_pass(list("ffffo"), 1))

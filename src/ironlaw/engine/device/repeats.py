@@ -2,7 +2,7 @@
 
 Captured ops are called by their module, their operator and a count ("unet.conv.convolution.7"). A stretch of ops that comes again at
 once, op for op, from the same modules on the same shapes, is another turn of a loop; layers that are only alike have other names.
-Microbatches differ from the second on, since their gradients are added: what a pass shares with one before it counts there.
+Microbatches differ from the second on, since their gradients are added: what passes share counts as often as one of them runs it.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from itertools import pairwise
+from math import ceil
 from typing import Any
 
 from ironlaw.engine.arrays import Number
 from ironlaw.engine.device.prediction import OpRow, Prediction
 
 SHORTEST = 4  # ops of a turn; a line that multiplies twice is not a loop
-BACKWARD = "backward"  # a phase of an op in `settings["phases"]`
 COUNT = re.compile(r"\.\d+(?=…|$)")
 
 
@@ -28,21 +28,9 @@ def kernels_to_compile(prediction: Prediction) -> Number:
     if not prediction.graph.settings.get("captured"):
         return sum(each)
     keys = [_known_by(row) for row in rows]
-    once = zip(each, first_turns(keys), new_in_pass(keys, _passes(prediction)), strict=True)
+    passes = max(1, len(prediction.graph.settings.get("backwards", ())))
+    once = zip(each, first_turns(keys), in_one_pass(keys, passes), strict=True)
     return sum(count for count, first, new in once if first and new)
-
-
-def _passes(prediction: Prediction) -> list[int]:
-    """For each row in which of a step's passes, forward and back, it ends."""
-    settings, number, before = prediction.graph.settings, 0, ""
-    several, phases = len(settings.get("backwards", ())) > 1, settings.get("phases", {})
-    passes = []
-    for row in prediction.ops:
-        phase = phases.get(row.op.name.rpartition("…")[2], "")
-        number += several and before == BACKWARD != phase
-        passes.append(number)
-        before = phase
-    return passes
 
 
 def _known_by(row: OpRow) -> Any:
@@ -67,13 +55,10 @@ def first_turns(keys: Sequence[Any]) -> list[bool]:
     return once
 
 
-def new_in_pass(keys: Sequence[Any], passes: Sequence[int]) -> list[bool]:
-    """For each op whether no pass before its own has as many like it."""
-    most, here, now = Counter[Any](), Counter[Any](), 0
-    new = []
-    for key, number in zip(keys, passes, strict=True):
-        if number != now:
-            most, here, now = most | here, Counter[Any](), number
-        here[key] += 1
-        new.append(here[key] > most[key])
-    return new
+def in_one_pass(keys: Sequence[Any], passes: int) -> list[bool]:
+    """For each op whether it is among those of its kind that one pass of so many has."""
+    every, seen, kept = Counter(keys), Counter[Any](), []
+    for key in keys:
+        seen[key] += 1
+        kept.append(seen[key] <= ceil(every[key] / passes))
+    return kept
