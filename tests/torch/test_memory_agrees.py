@@ -95,9 +95,9 @@ class Bottleneck(nn.Module):
 class Placed(nn.Module):
     """The mask is learned, as T5's positions are."""
 
-    def __init__(self):
+    def __init__(self, batch=2):
         super().__init__()
-        self.words, self.places, self.out = nn.Embedding(50, 32), nn.Parameter(torch.zeros(2, 2, 16, 16)), nn.Linear(32, 50)
+        self.words, self.places, self.out = nn.Embedding(50, 32), nn.Parameter(torch.zeros(batch, 2, 16, 16)), nn.Linear(32, 50)
 
     def forward(self, x):
         y = self.words(x).unflatten(-1, (2, 16)).transpose(1, 2)
@@ -156,6 +156,7 @@ MODELS = {
     "residual images": (lambda: Loss(residual()), (IMAGES, LABELS)),
     "one of residual weights that is large": (lambda: Loss(nn.Sequential(residual(), nn.Linear(10, 90_000))), (IMAGES, LABELS)),
     "a mask that is learned": (lambda: Loss(Placed()), (IDS, IDS)),
+    "a mask that is learned, and shared by the batch": (lambda: Loss(Placed(1)), (IDS, IDS)),
     "images": (lambda: Loss(images()), (IMAGES, LABELS)),
     "a frozen backbone": (lambda: Loss(frozen(images())), (IMAGES, LABELS)),
     "where the optimiser needs most": (lambda: Loss(small()), (torch.zeros(4, 64), LABELS)),

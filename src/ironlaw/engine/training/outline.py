@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from math import prod
 
-from ironlaw.engine.arrays import Number
+from ironlaw.engine.arrays import Number, smallest
 from ironlaw.engine.device.memory import held, homes
 from ironlaw.engine.device.types import Graph, Op
 from ironlaw.engine.training.autograd import kept, statistics, trains
@@ -24,6 +25,7 @@ class Place:
     outputs: tuple[str, ...]
     read: tuple[tuple[str, Number], ...]  # activations that need a gradient, with the bytes that are read of each
     weights: tuple[tuple[str, Number, Number], ...]  # trained ones: elements, bytes
+    spread: Number  # bytes of a trained mask's gradient before it is summed over a batch that shares the mask
     flows: tuple[str, ...]  # outputs whose gradient comes back; none: nothing happens in the backward pass
     extra: tuple[str, ...]  # statistics that it keeps
     aside: Number  # bytes of statistics that nobody keeps: there while it runs
@@ -64,7 +66,7 @@ def outline(graph: Graph) -> Outline:
         return Place(
             op.name, in_head(op.name, top), op.kind, outputs,
             tuple((name, t.bytes) for name, t in reads if t.name in trained and t.role == "activation"),
-            tuple((t.name, t.size, t.bytes) for _, t in reads if t.role == "weight" and t.name in trained),
+            tuple((t.name, t.size, t.bytes) for _, t in reads if t.role == "weight" and t.name in trained), _spread(op, trained),
             tuple(home.get(t.name, t.name) for t in op.outputs if t.name in trained) if needs else (),
             tuple(extra.get(i, ())), 0.0 if i in extra or op.kind in ASKED else statistics(op),
             tuple(leaves.get(i, ())), not any(name in outputs for name, _ in reads),
@@ -87,6 +89,14 @@ def outline(graph: Graph) -> Outline:
         if name not in loss:
             ends[i] = (*ends.get(i, ()), name)
     return Outline(places, sizes, frozenset(t.name for t in all_kept), last, ends, of_head, inputs, loss)
+
+
+def _spread(op: Op, trained: Collection[str]) -> Number:
+    if op.kind != "attention" or len(op.inputs) < 4 or op.inputs[3].role != "weight" or op.inputs[3].name not in trained:
+        return 0.0
+    q, k, _, mask = op.inputs[:4]
+    scores = prod(q.shape[:-1]) * k.shape[-2]
+    return scores * mask.bytes / mask.size if smallest(scores - mask.size) > 0 else 0.0
 
 
 def in_chunks(known: Outline, graph: Graph, chunks: int) -> Outline:

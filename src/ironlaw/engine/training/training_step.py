@@ -70,7 +70,7 @@ class Heap:
 
     def backward(self, i: int, more: bool = False) -> Iterator[Load]:
         """Nothing where no gradient flows. `more`: another chunk follows, which reads the same hidden states. Gradients of parts of one
-        tensor are put together after the op, when what was kept for it is gone."""
+        tensor are put together after the op, when what was kept for it is gone, and a mask's gradient is summed over the batch."""
         place = self.known.places[i]
         if not place.flows:
             return
@@ -81,6 +81,8 @@ class Heap:
         temporary: Number = 0.0
         for name, elements, size in place.weights:
             temporary = temporary + self._weight(name, elements, size)
+        if place.spread:
+            temporary = temporary + place.spread - sum(size for _, _, size in place.weights)
         parts = [(name, size) for name, size in place.read if self._part(place, name, size)]
         for name, size in place.read:
             temporary = temporary + (size if (name, size) in parts else self._contribute(place, name, size))
@@ -94,8 +96,8 @@ class Heap:
         together: Number = 0.0
         for name, size in parts:
             together = together + self._contribute(place, name, size)
-        if parts:
-            yield self._load(BACKWARD, place, together)
+        if parts or place.spread:
+            yield self._load(BACKWARD, place, together + place.spread)
 
     def between(self) -> Load:
         """What forward has left."""
