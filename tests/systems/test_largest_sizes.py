@@ -8,7 +8,7 @@ from ironlaw.engine.device.memory import footprint
 from ironlaw.registry.machines import hardware
 from ironlaw.registry.workloads import workload
 from ironlaw.report.sections.capacity_section import section
-from ironlaw.systems.largest_sizes import Capacity, Growth, capacities, growth, together, words
+from ironlaw.systems.largest_sizes import GRID, Capacity, Growth, capacities, growth, together, words
 
 T4, H200 = hardware("t4"), hardware("h200_sxm")
 
@@ -29,16 +29,18 @@ def test_by_hand():
 def test_the_largest_batch_fits_and_the_next_does_not(model, settings):
     made = {n: workload(model, batch=n, dtype="fp16", **settings) for n in (8, 16)}
     (room,) = capacities([growth("batch", made)], [T4])
-    used = [footprint(workload(model, batch=n, dtype="fp16", **settings), T4).total for n in (room.largest, room.largest + 1)]
-    assert used[0] <= T4.usable < used[1]
+    after = room.largest + 1 + 2 * room.largest // GRID  # as near as the allocator is asked
+    used = [footprint(workload(model, batch=n, dtype="fp16", **settings), T4) for n in (room.largest, after)]
+    assert used[0].fits and not used[1].fits and used[0].total <= T4.usable
     assert room.now == 8
 
 
 def test_the_longest_sequence_fits_and_the_next_does_not():
     made = {n: workload("llama3_2_1b", seq=n, batch=1, dtype="fp16") for n in (128, 256, 384)}
     (room,) = capacities([growth("tokens", made, 131072)], [H200])
-    used = [footprint(workload("llama3_2_1b", seq=n, batch=1, dtype="fp16"), H200).total for n in (room.largest, room.largest + 1)]
-    assert used[0] <= H200.usable < used[1]
+    after = room.largest + 1 + 2 * room.largest // GRID
+    used = [footprint(workload("llama3_2_1b", seq=n, batch=1, dtype="fp16"), H200) for n in (room.largest, after)]
+    assert used[0].fits and not used[1].fits and used[0].total <= H200.usable
     assert words(room) == f"sequences of up to {room.largest:,} tokens (here 128; the model itself takes 131,072)"
 
 

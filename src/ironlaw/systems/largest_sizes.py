@@ -79,8 +79,8 @@ def growth(what: str, captured: Mapping[int, Graph], limit: int | None = None) -
     curves = [live_profile(graph) for graph in captured.values()]
     held = _through(sizes, [float(graph.weight_bytes + graph.cache_bytes) for graph in captured.values()])
     alive = {_through(sizes, list(map(float, point))) for point in zip(*curves, strict=True)}
-    asked = [requests(graph, WORKSPACE) for graph in captured.values()]
-    if any(one.order != asked[0].order or one.resident != asked[0].resident for one in asked):
+    asked = [requests(graph, WORKSPACE) for graph in captured.values() if graph.settings.get("captured")]
+    if not asked or any(one.order != asked[0].order or one.resident != asked[0].resident for one in asked):
         return Growth(what, sizes[0], held, tuple(alive), limit)
     lines = tuple(_through(sizes, list(each)) for each in zip(*(one.sizes for one in asked), strict=True))
     return Growth(what, sizes[0], held, tuple(alive), limit, asked[0], lines)

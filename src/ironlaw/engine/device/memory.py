@@ -70,8 +70,8 @@ def footprint(graph: Graph, hardware: Hardware | None = None, scratch: Sequence[
     if hardware is None:
         return Memory(*needs, float("inf"))
     kept = workspace(graph, hardware)
-    torch = hardware.dispatch == "queued" and graph.settings.get("captured") and all(isinstance(need, SCALARS) for need in needs)
-    asked = cache(lambda: requests(graph, kept, scratch)) if torch else None
+    captured = hardware.dispatch == "queued" and graph.settings.get("captured") and all(isinstance(need, SCALARS) for need in needs)
+    asked = cache(lambda: requests(graph, kept, scratch)) if captured else None
     return Memory(*needs, hardware.capacity, hardware.reserved, hardware.flash, kept, asked)
 
 
