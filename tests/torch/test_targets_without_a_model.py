@@ -71,10 +71,10 @@ def test_a_configuration_with_a_head_of_another_kind_or_none():
         pass
 
     one = SimpleNamespace(_model_mapping={Config: nn.Identity})
-    library = SimpleNamespace(AutoModelForDepth=one, Identity=lambda config: "the head")
+    library = SimpleNamespace(__all__=["AutoModelForDepth"], AutoModelForDepth=one, Identity=lambda config: "the head")
     assert hf.model_of(library, Config()) == "the head"
     with pytest.raises(ValueError, match="transformers registers no model for Config; name a model class instead"):
-        hf.model_of(SimpleNamespace(AutoModelForDepth=SimpleNamespace(_model_mapping={})), Config())
+        hf.model_of(SimpleNamespace(__all__=["AutoModelForDepth"], AutoModelForDepth=SimpleNamespace(_model_mapping={})), Config())
 
 
 def model(forward: Callable[..., Any], main: str) -> Any:
