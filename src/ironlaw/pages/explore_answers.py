@@ -141,7 +141,8 @@ def as_json(p: Prediction, name: str, original: Graph) -> dict[str, Any]:
         "throughput": {"per_s": items / p.seconds, "unit": unit, "energy_j": p.energy_j / items},
         "energy_j": p.energy_j,
         "memory": {
-            **asdict(p.memory), "usable": p.memory.usable, "total": p.memory.total, "fits": p.fits, "headroom": p.memory.headroom,
+            **{name: value for name, value in asdict(p.memory).items() if name != "requests"},
+            "usable": p.memory.usable, "total": p.memory.total, "fits": p.fits, "headroom": p.memory.headroom,
             "advice": [] if p.fits else advice(p, name, original),
         },
         "figures": list(figures(p)),
