@@ -100,6 +100,9 @@ class Language:
         if any(phase.growth is None for phase in self.phases):
             return None
 
+        if devices == 1:
+            return min(phase.growth.largest(float(machine.usable)) for phase in self.phases if phase.growth)
+
         def total(batch: int) -> float:
             return max(needs for phase in self.phases if (needs := phase.needs(batch, devices)) is not None)
 
