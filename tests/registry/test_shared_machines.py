@@ -119,6 +119,19 @@ def unsourced(content):
     content["figures"] = content["figures"].replace("source =", "said =", 1)
 
 
+def test_nothing_is_exported_that_nobody_could_add(this, tmp_path, capsys):
+    """Peaks of a busy machine: its own operators are faster than they allow."""
+    place = this / "evidence/this_machine/machine.json"
+    content = json.loads(place.read_text())
+    for row in content["rows"]:
+        if row["kind"] == "op":
+            row["wall_s"] /= 20.0
+    place.write_text(json.dumps(content))
+    code, out, err = ran(capsys, "measure", "--export", str(tmp_path / "mine.json"))
+    assert (code, out) == (2, "") and "contradicts itself" in err and "again while nothing else runs" in err
+    assert not (tmp_path / "mine.json").exists()
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [

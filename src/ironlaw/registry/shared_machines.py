@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,7 +56,7 @@ class Shared:
 
 
 def exported() -> str:
-    """This machine's file. Not measured yet: an error with the next step."""
+    """This machine's file. Not measured yet, or so roughly that nobody could add it: an error with the next step."""
     if not local_machine.figures().exists():
         raise UnknownName(local_machine.FIRST)
     files = {path.name: json.loads(path.read_text(encoding="utf-8")) for path in _evidence()}
@@ -64,6 +64,12 @@ def exported() -> str:
         raise BadValue(
             f"this machine has figures but no rows ({local_machine.evidence_folder() / local_machine.MACHINE} is missing), so there is"
             " nothing for others to check; run `ironlaw measure` first"
+        )
+    rows = [row for path in _evidence() for row in evidence.read(path).rows]
+    against = contradiction(load(local_machine.figures()), rows, files[local_machine.MACHINE])
+    if against:
+        raise BadValue(
+            f"this machine's measurement {against}, so that nobody could add it; run `ironlaw measure` again while nothing else runs here"
         )
     for content in files.values():
         content["rows"] = [row for row in content["rows"] if row.get("kind") in KINDS]
@@ -145,18 +151,25 @@ def _in_range(path: Path, machine: Hardware, rows: list[Row], about: Mapping[str
                     else f"its kind is {row.kind!r}"
                 )
                 raise BadValue(f"{path}, row {i} ({row.op or row.name}): {what}; {AGAIN}")
+    against = contradiction(machine, rows, about)
+    if against:
+        raise BadValue(f"{path} {against}. Measure that machine again while nothing else runs there")
+
+
+def contradiction(machine: Hardware, rows: Sequence[Row], about: Mapping[str, Any]) -> str:
+    """What of the rows the machine's own figures rule out; nothing where it may be."""
     library = find(machine.backend)
     if library is None:
-        return
+        return ""
     cache = library.cache_bytes(about["machine"]) if any(about["machine"].get(name) for name in library.caches) else 0.0
     ops = [(row, op) for row in rows if (op := _op(library, row)) is not None]
     faster = [row for row, op in ops if (row.busy_s or row.wall_s or 0.0) * FASTER < float(least(op, machine, cache))]
-    if len(faster) > CONTRADICTING * len(ops):
-        worst = faster[0]
-        raise BadValue(
-            f"{path} contradicts itself: {len(faster)} of {len(ops)} operators, {worst.op} {dict(worst.params)} for one, took less than"
-            " half of what its own peaks and bandwidth allow. Measure that machine again while nothing else runs there"
-        )
+    if len(faster) <= CONTRADICTING * len(ops):
+        return ""
+    return (
+        f"contradicts itself: {len(faster)} of {len(ops)} operators, {faster[0].op} {dict(faster[0].params)} for one, took less than"
+        " half of what its own peaks and bandwidth allow"
+    )
 
 
 def _op(library: Any, row: Row) -> Any:
