@@ -78,6 +78,7 @@ def load(path: Path) -> Stack:
         float(split),
         bool(data.get("whole_inputs", False)),
         bool(data.get("whole_sends", False)),
+        bool(data.get("whole_keys", False)),
     )
     sources = tuple(f"{data['name']} ({', '.join(keys)}): {source}" for source, keys in rests.items())
     return Stack(

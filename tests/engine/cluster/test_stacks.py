@@ -167,7 +167,9 @@ def test_what_comes_and_goes_by_hand() -> None:
     assert Working(10.0).bytes(SMALL, Layout(micro=2), 64) == 6.0 * 2 * 64 * 1000
     assert gathered(SMALL, Layout(data=4, zero=2)) == 0.0 == Working(10.0).bytes(SMALL, Layout(pipeline=2, data=2, zero=2), 64)
     late = Working(10.0, whole_gradients=True).bytes(SMALL, Layout(pipeline=2, data=2, zero=2), 64)
-    assert late == 4.0 * stage_parameters(SMALL, Layout(pipeline=2), 0) / 2
+    assert late == 4.0 * stage_parameters(SMALL, Layout(pipeline=2), 0) / 2 + (2 * 2 + 4) * layer  # and what passes buffers on its way
+    ring = Working(10.0, whole_keys=True).bytes(SMALL, Layout(context=2), 64) - Working(10.0).bytes(SMALL, Layout(context=2), 64)
+    assert ring == 32 * 64 * (2 * (2 * 2 + 2 + 3) + 4 * 5)  # of 32 tokens of all heads: everybody's keys and values, and gradients
     kept, split = Working(10.0, whole_inputs=True), Working(10.0, split_logit=16.0)
     input_, shared = 2.0 * 64 * 64 / 2, Layout(tensor=2)  # of 64 tokens of 64 numbers, the half that other ranks have
     assert kept.bytes(SMALL, shared, 64) - Working(10.0).bytes(SMALL, shared, 64) == (2 * SMALL.layers + 1) * input_

@@ -21,21 +21,24 @@ class Working:
     """`logit`: bytes that the loss holds per logit at its peak; `split_logit`: where tensor parallelism splits the loss, 0 for as many.
     `whole_inputs`: what tensor parallelism gathers before a product is kept for its gradient, not gathered again. `whole_gradients`: with
     a pipeline, gradients are sharded once, at the end of a step. `whole_sends`: with a pipeline, buffers for all microbatches are there
-    throughout, and so are the last stage's logits."""
+    throughout, and so are the last stage's logits. `whole_keys`: context parallelism gathers keys and values of each query head, and sums
+    gradients in FP32."""
 
     logit: float = COUNTED
     whole_gradients: bool = False
     split_logit: float = 0.0
     whole_inputs: bool = False
     whole_sends: bool = False
+    whole_keys: bool = False
 
     def bytes(self, shape: Shape, layout: Layout, seq: Number) -> Number:
         return (
             self._loss(shape, layout, seq)
             + again(shape, layout, seq)
-            + gathered(shape, layout)
+            + (gathered(shape, layout) if layout.zero == 3 else self._buffers(shape, layout))
             + self._gradients(shape, layout)
             + self._inputs(shape, layout, seq)
+            + self._keys(shape, layout, seq)
         )
 
     def peak(self, shape: Shape, layout: Layout, seq: Number, micro_batches: int) -> Parts:
@@ -73,8 +76,25 @@ class Working:
         share = {"full": 0.0, "ops": 0.5, "layers": 0.5}.get(layout.recompute, 1.0)
         return one * (2.0 * max(1.0, share * kept_layers(shape, layout, 0)) + (layout.pipeline == 1))
 
+    def _keys(self, shape: Shape, layout: Layout, seq: Number) -> Number:
+        """The way back through a ring of attention: keys and values of all in 16 bits, one's own side by side for the others, the kernel's
+        three gradients; and in FP32 the sum of the query's and, twice, of those of keys and values, to send and to receive."""
+        if not self.whole_keys or layout.context == 1:
+            return 0.0
+        own = seq / layout.context * layout.micro * shape.width / layout.tensor
+        return own * (2.0 * (2 * layout.context + 2 + 3) + 4.0 * (1 + 2 + 2))
+
+    def _once(self, layout: Layout) -> bool:
+        """Whether a pipeline gathers weights and shards gradients once in a step."""
+        return self.whole_gradients and layout.pipeline > 1 and layout.zero >= 2
+
+    def _buffers(self, shape: Shape, layout: Layout) -> Number:
+        """What weights and gradients pass on their way, which streams of their own keep: two layers' weights, and one's gradients."""
+        passed = AHEAD * WEIGHT + layout.gradient_bytes
+        return passed * _layer(shape, layout) if self._once(layout) and layout.sharing > 1 else 0.0
+
     def _gradients(self, shape: Shape, layout: Layout) -> Number:
-        if not (self.whole_gradients and layout.pipeline > 1 and layout.zero >= 2):
+        if not self._once(layout):
             return 0.0
         there = 1.0 / layout.sharing + (1.0 / layout.virtual if layout.virtual > 1 else 0.0)  # shards, and a piece that is counted anyway
         return layout.gradient_bytes * stage_parameters(shape, layout, 0) * max(0.0, 1.0 - there)
@@ -91,5 +111,10 @@ def gathered(shape: Shape, layout: Layout) -> Number:
     """Weights of two layers or of the embedding, and one of their gradients before it is sharded: ZeRO-3 alone takes room for them."""
     if layout.zero != 3 or layout.sharing == 1:
         return 0.0
-    layer = (shape.shared_layer_parameters + max(1, shape.experts) / layout.expert * shape.expert_weights) / layout.tensor
+    layer = _layer(shape, layout)
     return max(AHEAD * layer, shape.vocab * shape.hidden / layout.tensor) * WEIGHT + layout.gradient_bytes * layer
+
+
+def _layer(shape: Shape, layout: Layout) -> Number:
+    """Parameters of one layer on one device before they are sharded."""
+    return (shape.shared_layer_parameters + max(1, shape.experts) / layout.expert * shape.expert_weights) / layout.tensor
