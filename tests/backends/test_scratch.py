@@ -30,15 +30,6 @@ def test_a_sort_takes_its_result_again_only_where_rows_are_long(machine):
         assert scratch(sort, machine, "eager") == pytest.approx(row.extra["scratch_bytes"], rel=0.1, abs=MIB)
 
 
-def test_a_pool_keeps_where_each_maximum_came_from(machine):
-    for row in rows("max_pool2d"):
-        n, c, size, fmt = (row.params[key] for key in ("n", "c", "size", "dtype"))
-        pool = op(
-            "max_pool2d", "pool", (Tensor("x", (n, c, size, size), fmt),), (Tensor("y", (n, c, size / 2, size / 2), fmt),), kernel=(2, 2)
-        )
-        assert scratch(pool, machine, "eager") == pytest.approx(row.extra["scratch_bytes"], rel=0.05)
-
-
 def test_a_convolution_holds_what_it_converts(machine):
     for row in rows("conv2d", what="3x3", channels_last=False, dtype="bf16"):
         n, c, size, fmt = (row.params[key] for key in ("n", "c", "size", "dtype"))

@@ -8,11 +8,12 @@ and three its parabola, exactly, and the largest over all operators is the activ
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from ironlaw.engine.device.allocator import Requests
-from ironlaw.engine.device.machine import Hardware
-from ironlaw.engine.device.memory import WORKSPACE, largest_that_fits, live_profile, requests
+from ironlaw.engine.device.machine import Hardware, Plan
+from ironlaw.engine.device.memory import largest_that_fits, live_profile
+from ironlaw.engine.device.predict import EAGER, memory
 from ironlaw.engine.device.types import Graph
 from ironlaw.units import enumerated
 
@@ -30,8 +31,25 @@ class Growth:
     held: tuple[float, ...]  # coefficients, the constant first
     alive: tuple[tuple[float, ...], ...]
     limit: int | None = None  # the model's own
+    captured: Mapping[int, Graph] = field(default_factory=dict, repr=False, compare=False)
     requests: Requests | None = None  # of the allocator, where it is asked alike at each size
     sizes: tuple[tuple[float, ...], ...] = ()  # what they ask for
+
+    def on(self, machine: Hardware, plan: Plan = EAGER) -> Growth:
+        """With what its libraries take for themselves there, and every request of its allocator, where it has one."""
+        found = {size: memory(graph, machine, plan).requests for size, graph in self.captured.items()}
+        asked = {size: requests() for size, requests in found.items() if requests}
+        first, *others = asked.values() or [None]
+        if not first or any(one.order != first.order or one.resident != first.resident for one in others):
+            return self
+        lines = tuple(_through(list(asked), list(each)) for each in zip(*(one.sizes for one in asked.values()), strict=True))
+        none = (0.0,) * len(self.held)
+        held = tuple(map(sum, zip(none, *lines[: first.resident], strict=True)))
+        alive, now = {none}, none
+        for n in first.order:
+            now = tuple(a + b if n >= 0 else a - b for a, b in zip(now, lines[max(n, ~n)], strict=True))
+            alive.add(now)
+        return replace(self, held=held, alive=tuple(alive), requests=first, sizes=lines)
 
     def largest(self, usable: float) -> int:
         """That fits, to the nearest of `GRID` steps where the allocator, and not the sum, says no."""
@@ -79,11 +97,7 @@ def growth(what: str, captured: Mapping[int, Graph], limit: int | None = None) -
     curves = [live_profile(graph) for graph in captured.values()]
     held = _through(sizes, [float(graph.weight_bytes + graph.cache_bytes) for graph in captured.values()])
     alive = {_through(sizes, list(map(float, point))) for point in zip(*curves, strict=True)}
-    asked = [requests(graph, WORKSPACE) for graph in captured.values() if graph.settings.get("captured")]
-    if not asked or any(one.order != asked[0].order or one.resident != asked[0].resident for one in asked):
-        return Growth(what, sizes[0], held, tuple(alive), limit)
-    lines = tuple(_through(sizes, list(each)) for each in zip(*(one.sizes for one in asked), strict=True))
-    return Growth(what, sizes[0], held, tuple(alive), limit, asked[0], lines)
+    return Growth(what, sizes[0], held, tuple(alive), limit, captured)
 
 
 def _through(sizes: list[int], values: list[float]) -> tuple[float, ...]:
@@ -104,7 +118,7 @@ def _at(line: tuple[float, ...], size: int) -> float:
 def capacities(growths: Iterable[Growth], machines: Iterable[Hardware]) -> tuple[Capacity, ...]:
     known = tuple(growths)
     return tuple(
-        Capacity(machine, one.what, one.now, one.largest(float(machine.usable)), one.limit) for machine in machines for one in known
+        Capacity(machine, one.what, one.now, one.on(machine).largest(float(machine.usable)), one.limit) for machine in machines for one in known
     )
 
 

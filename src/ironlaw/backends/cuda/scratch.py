@@ -1,7 +1,8 @@
 """What an op takes of the device's memory for itself and gives back when it is done.
 
-Convolutions, pools and sorts agree with peaks of the allocator on an H200, one op at a time (evidence h200_sxm/scratch). A recurrent
-layer's constants are of inference, which those rows, taken in training mode, do not cover; whole models check them.
+Convolutions and sorts agree with peaks of the allocator on an H200, one op at a time (evidence h200_sxm/scratch). A recurrent
+layer's constants are of inference, which those rows, taken in training mode, do not cover; whole models check them. What an op leaves
+beside its result, such as the places that a pool notes down, capture has seen (`settings["beside"]`).
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from ironlaw.engine.device.types import Op
 from ironlaw.engine.device.work import lowering
 
 CONVERTED = ("conv2d", "conv_transpose2d", "conv_backward")
-INDEX = 8.0  # bytes: where each maximum came from
 SORTED, LONG_ROW = 1.75, 4096  # times what a sort returns, where a row is longer than a block sorts: keys and places once more
 LIBRARY, KEPT = 32.0 * 2**20, 1.5  # of a recurrent layer: what cuDNN keeps, and so many times the gates of the whole sequence
 GATES = {"lstm": 4, "gru": 3, "rnn": 1}
@@ -30,8 +30,6 @@ def scratch(op: Op, machine: Hardware, mode: str) -> Number:
         return LIBRARY + KEPT * GATES[op.attrs["cell"]] * out.bytes
     if op.kind == "fft":
         return out.bytes
-    if mode == "eager" and op.kind == "max_pool2d":
-        return INDEX * out.size
     if op.kind == "topk" and isinstance(out.shape[-1], SCALARS) and LONG_ROW < out.shape[-1] == op.inputs[0].shape[-1]:  # all of it: a sort
         return SORTED * sum(t.bytes for t in op.outputs)
     return 0.0

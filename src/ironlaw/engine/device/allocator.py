@@ -98,17 +98,19 @@ class Allocator:
 
 @dataclass(frozen=True)
 class Requests:
-    """What a run asks of the allocator. `order`: n takes the n-th of `sizes`, ~n gives it back; the first `resident` stay."""
+    """What a run asks of the allocator. `order`: n takes the n-th of `sizes`, ~n gives it back; the first `resident` stay. `first`: the
+    order of the first call, where it is another."""
 
     sizes: tuple[float, ...]
     order: tuple[int, ...]
     resident: int
+    first: tuple[int, ...] = ()
 
     def reserved(self, limit: float = float("inf")) -> int | None:
         """The most that the allocator holds in a few calls; None where one of them has no room."""
         allocator = Allocator(limit)
         held: dict[int, Block] = {}
-        for order in (range(self.resident), *[self.order] * CALLS):
+        for order in (range(self.resident), self.first or self.order, *[self.order] * (CALLS - 1)):
             for one in order:
                 if one < 0:
                     allocator.give(held.pop(~one))

@@ -71,16 +71,24 @@ def footprint(graph: Graph, hardware: Hardware | None = None, scratch: Sequence[
         return Memory(*needs, float("inf"))
     kept = workspace(graph, hardware)
     captured = hardware.dispatch == "queued" and graph.settings.get("captured") and all(isinstance(need, SCALARS) for need in needs)
-    asked = cache(lambda: requests(graph, kept, scratch)) if captured else None
+    asked = cache(lambda: requests(graph, kept, scratch, tuning(graph, hardware))) if captured else None
     return Memory(*needs, hardware.capacity, hardware.reserved, hardware.flash, kept, asked)
 
 
-def requests(graph: Graph, workspace: float = 0.0, scratch: Sequence[Number] = ()) -> Requests:
-    """What a captured model asks of the allocator. `workspace`: bytes that cuBLAS keeps; `scratch`: what each op takes while it runs."""
+def tuning(graph: Graph, hardware: Hardware) -> float:
+    """Bytes with which Inductor empties the L2 cache before each trial of a kernel that it wrote: in the first call, beside all else."""
+    caches = [level.size for level in hardware.levels if level.name == "l2"]
+    return caches[0] if caches and compiled(graph) else 0.0
+
+
+def requests(graph: Graph, workspace: float = 0.0, scratch: Sequence[Number] = (), tried: float = 0.0) -> Requests:
+    """What a captured model asks of the allocator. `workspace`: bytes that cuBLAS keeps; `scratch`: what each op takes while it runs;
+    `tried`: what the first call of a generated kernel takes."""
     sizes = [float(t.bytes) for t in graph.tensors.values() if t.role != "activation" and float(t.bytes) > 0]
     sizes += [WORKSPACE] * round(workspace / WORKSPACE)
-    resident, order, places = len(sizes), list[int](), dict[str, int]()
+    resident, order, places, first = len(sizes), list[int](), dict[str, int](), list[int]()
     for i, (made, gone) in enumerate(lifetimes(graph)):
+        begun = len(order)
         for name, size in made:
             if size > 0:
                 places[name] = len(sizes)
@@ -89,9 +97,17 @@ def requests(graph: Graph, workspace: float = 0.0, scratch: Sequence[Number] = (
         if i < len(scratch) and float(scratch[i]) > 0:
             order += [len(sizes), ~len(sizes)]
             sizes.append(float(scratch[i]))
+        if tried:
+            first += order[begun:]
+            if graph.ops[i].kind == "fused":
+                first += [len(sizes), ~len(sizes)]
+                sizes.append(tried)
+            begun = len(order)
         order += [~places.pop(name) for name in gone if name in places]
+        first += order[begun:] if tried else ()
     order += [~place for place in places.values()]
-    return Requests(tuple(sizes), tuple(order), resident)
+    first += [~place for place in places.values()] if tried else ()
+    return Requests(tuple(sizes), tuple(order), resident, tuple(first))
 
 
 def workspace(graph: Graph, hardware: Hardware) -> float:

@@ -19,6 +19,7 @@ from ironlaw.engine.device.fusion import fuse
 from ironlaw.engine.device.host import entered, model_factor, run_again
 from ironlaw.engine.device.host_links import LINK, WAITS, link_cost
 from ironlaw.engine.device.machine import NARROW, CostModel, Hardware, Plan
+from ironlaw.engine.device.memory import Memory, footprint
 from ironlaw.engine.device.prediction import OpRow, Prediction, is_sweep
 from ironlaw.engine.device.roofline import arithmetic, transfer
 from ironlaw.engine.device.rounding import as_computed, narrowed_kinds
@@ -64,6 +65,13 @@ def predict(graph: Graph, hardware: Hardware, plan: Plan = EAGER) -> Prediction:
 def prepare(graph: Graph, hardware: Hardware, plan: Plan) -> None:
     """Works out ahead of time what a prediction keeps with the graph: which ops become one kernel."""
     _as_run(as_computed(graph, hardware, plan), hardware, plan, hardware.model(plan))
+
+
+def memory(graph: Graph, hardware: Hardware, plan: Plan = EAGER) -> Memory:
+    """What it needs of the machine's memory, as a prediction says, without its times."""
+    model = hardware.model(plan)
+    run = _as_run(as_computed(graph, hardware, plan), hardware, plan, model)
+    return footprint(run, hardware, [cost.scratch for cost in _costs(run, graph, hardware, plan, model)])
 
 
 def _launched_by(graph: Graph, hardware: Hardware, plan: Plan) -> Plan:
