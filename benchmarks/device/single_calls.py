@@ -334,9 +334,28 @@ def few_rows():
             yield A.col2im.default, (X(n, c * k * k, (h // k) * (w // k)), [h, w], [k, k], [1, 1], [0, 0], [k, k]), dtype
 
 
+def crowds():
+    """Sums at an index where few rows take many: of one value each, of short rows and of long ones."""
+    for cols in (1, 8, 64, 512):
+        for rows in (4, 65, 1024, 32768):
+            for picks in (16384, 163840, 1310720, 5242880):
+                if picks * cols > 1e8:
+                    continue
+                shape = (cols,) if cols > 1 else ()
+                target, index, values = X(rows, *shape), X(picks, below=rows), X(picks, *shape)
+                yield A.index_put_.default, (target, [index], values, True), F32
+                if rows < 1000 and picks < 2e6:
+                    yield A.index_put_.default, (target, [index], values, True), BF16
+                    yield A.index_add_.default, (target, 0, index, values), F32
+                if cols > 8 and rows < 1000:
+                    yield A.embedding_dense_backward.default, (values, index, rows, -1, False), F32
+    for b, n, d, picks in ((8192, 484, 8, 231), (256, 16, 1, 4096), (64, 100, 128, 2000)):
+        yield A.index_put_.default, (X(b, n, d), [None, X(picks, below=n)], X(b, picks, d), True), F32
+
+
 GROUPS = {
     group.__name__: group
-    for group in (softmaxes, norms, lookups, sums, chosen, windows, products, depthwise, volumes, single_rows, few_rows)
+    for group in (softmaxes, norms, lookups, sums, chosen, windows, products, depthwise, volumes, single_rows, few_rows, crowds)
 }
 
 

@@ -20,10 +20,10 @@ rule = registrar(RULES)
 # ---- writes
 
 
-def written(call: Call, how: str, touched: float, accumulate: bool = False) -> OpDraft | list[OpDraft]:
+def written(call: Call, how: str, touched: float, accumulate: bool = False, **more: float) -> OpDraft | list[OpDraft]:
     """Values into places of a tensor: what is touched moves, not the tensor."""
     target, rest, out = call.inputs[0], call.inputs[1:], call.outputs[0]
-    attrs: dict[str, Any] = {"how": how, "touched": float(touched)} | ({"accumulate": True} if accumulate else {})
+    attrs: dict[str, Any] = {"how": how, "touched": float(touched)} | ({"accumulate": True} if accumulate else {}) | more
     if call.inplace:
         return OpDraft("write", [target, *rest], [out], attrs) if touched else []
     if not touched:
@@ -57,7 +57,8 @@ def scattered(call: Call) -> OpDraft | list[OpDraft]:
 
 @rule("index_put", "_index_put_impl", "_unsafe_index_put")
 def put(call: Call) -> OpDraft | list[OpDraft]:
-    """A mask as an index: as many places as there are values, at most those of the mask."""
+    """A mask as an index: as many places as there are values, at most those of the mask. Of sums, also how many places are sorted and how
+    many values lie at each in one piece."""
     a = call.arguments
     x, indices = a["self"], [i for i in a["indices"] if i is not None]
     masks = any(str(i.dtype) == "torch.bool" for i in indices)
@@ -67,9 +68,12 @@ def put(call: Call) -> OpDraft | list[OpDraft]:
         axes, places = len(indices), _broadcast(indices)
     indexed = [i for i, index in enumerate(a["indices"]) if index is not None]
     rest = prod(size for axis, size in enumerate(x.shape) if axis not in indexed and (not masks or axis >= axes))
+    if a.get("accumulate"):
+        each = prod(x.shape[(indexed[-1] if indexed else -1) + (axes if masks else 1) :])
+        return written(call, "put", places * rest, True, places=float(places), each=float(each))
     if call.inplace and places * rest >= x.numel():  # all of it, in another order
         return OpDraft("scatter", call.inputs, call.outputs)
-    return written(call, "put", places * rest, bool(a.get("accumulate")))
+    return written(call, "put", places * rest)
 
 
 def _broadcast(indices: list[Any]) -> int:
