@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import ironlaw as il
@@ -194,6 +194,30 @@ def test_no_better_machine_is_slower(figure, one, slug, factor):
     machine, graph = il.hardware(slug), graph_of(one)
     before, after = il.predict(graph, machine), il.predict(graph, better(machine, figure, factor))
     assert float(after.busy_s) <= float(before.busy_s) * (1 + 1e-9)
+
+
+PLACES = st.builds(
+    lambda tile, count, beside: max(tile * count + beside, 17), st.sampled_from((32, 64, 128, 256)), st.integers(1, 16), st.integers(-1, 1)
+)
+
+
+@given(rows=PLACES, n=SIZES, k=SIZES, fmt=st.sampled_from(("fp16", "bf16")), slug=st.sampled_from((*MACHINES, "h100_pcie", "l4", "v100")))
+@example(rows=256, n=4096, k=4096, fmt="fp16", slug="a100_80gb_sxm")
+@example(rows=512, n=4096, k=4096, fmt="fp16", slug="a100_80gb_sxm")
+def test_one_row_more_does_not_make_a_product_faster(rows, n, k, fmt, slug):
+    """The measured machine's tiles and waves end elsewhere; where one of its waves begins, no other machine gains."""
+    machine = il.hardware(slug)
+    fmt = fmt if fmt in machine.peaks else "fp16"
+    one, more = (float(il.predict(graph_of(linear(m, 8 * -(-n // 8), 8 * -(-k // 8), fmt)), machine).busy_s) for m in (rows, rows + 1))
+    assert more > 0.97 * one
+
+
+def test_a_slow_kernel_that_one_chip_s_library_chooses_stays_there():
+    """cuBLAS on the H200 takes twice as long for seven rows of 1024 as for eight; nobody has seen that of other chips."""
+    seven, eight = (graph_of(linear(m, 1024, 1024, "fp16")) for m in (7, 8))
+    for slug, most in (("h200_sxm", 2.5), ("a100_80gb_sxm", 1.1), ("rtx_4090", 1.1), ("mi300x", 1.1)):
+        ratio = il.predict(seven, il.hardware(slug)).busy_s / il.predict(eight, il.hardware(slug)).busy_s
+        assert (1.5 if most > 2 else 0.9) < ratio < most
 
 
 @pytest.mark.parametrize("name", ["bert_base", "gpt2", "llama3_8b", "vit_b16"])

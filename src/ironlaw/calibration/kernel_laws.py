@@ -14,6 +14,7 @@ LIKE_ROWS = ("rms_norm", "softmax", "softmax_2048", "softmax_block", "log_softma
 # carried over too, but what torch.compile writes keeps a row at hand and moves each byte once, as its element-wise kernels do
 GENERATED = ("fused_rows", "fused_reduction")
 LIKE_PRODUCTS = ("conv", "gemv", "bmv", "grouped_gemm", "gemm", "bmm", "lstm", "gru", "rnn")
+CHOSEN_AT_HOME = ("gemm_pair",)  # slow kernels that the library was seen to choose on the measured chip: no reason to expect them on others
 NARROW = ("fp16", "bf16", "tf32", "fp8", "int8")
 
 

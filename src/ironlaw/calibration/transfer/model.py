@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from ironlaw.backends import Backend, require
 from ironlaw.backends.kernel import Kernel
 from ironlaw.backends.rows import Row
-from ironlaw.calibration.kernel_laws import PUBLISHED, law
+from ironlaw.calibration.kernel_laws import CHOSEN_AT_HOME, PUBLISHED, law
 from ironlaw.calibration.machine_calibration import Calibration
 from ironlaw.calibration.own_rows import OwnRows
 from ironlaw.calibration.transfer.chip_traits import Chip, chip, multiprocessors
@@ -35,6 +35,7 @@ from ironlaw.engine.device.types import Graph, Op
 from ironlaw.engine.device.uncertainty import Doubt, Scatter
 from ironlaw.engine.device.work import category
 
+CUT = ("gemm_fp32", "bmm_fp32", "bmm_fp32_odd")  # curves of kernels whose arithmetic is counted in whole tiles and waves
 LIBRARY = "cuda"  # whose kernels stand for those of other makers' builds of PyTorch, too
 CARRIED = 0.15  # sd that carrying a curve over adds, as the laws' own errors between two machines of one maker
 # Published FP32 products take over 100 µs, so the law knows nothing of short ones: what takes the H200 under SHORT seconds by the law is
@@ -122,6 +123,11 @@ class Transfer:
         return self._steady.sustain(costs)
 
     @cached_property
+    def elsewhere(self) -> Calibration:
+        """The measured machine's curves as they hold on a chip of another kind."""
+        return replace(self.pattern, curves={name: curve for name, curve in self.pattern.curves.items() if name not in CHOSEN_AT_HOME})
+
+    @cached_property
     def _steady(self) -> Calibration:
         target = chip(self.own) if self.own is not None else None
         falls = target is not None and self.is_kin(target) and as_tight(target, self.home)
@@ -173,9 +179,14 @@ class Transfer:
         own = self.laws.sd(law(kernel.curve, op.dtype)[0], target)
         return math.hypot(own, CARRIED) if self.carries(kernel, op, target) else own
 
-    def by_law(self, kernel: Kernel, op: Op, target: Chip, reached: float = 0.0) -> tuple[Number, Number, Number]:
+    def by_law(self, kernel: Kernel, op: Op, target: Chip, reached: float = 0.0, stepwise: bool = True) -> tuple[Number, Number, Number]:
         """(data, compute, both as they overlap) in seconds for one launch, its floor left out."""
-        return self.laws.seconds(law(kernel.curve, op.dtype)[0], kernel, op, target, available(op.dtype, target), reached)
+        return self.laws.seconds(law(kernel.curve, op.dtype)[0], kernel, op, target, available(op.dtype, target), reached, stepwise)
+
+    def at_home(self, kernel: Kernel, op: Op, reached: float = 0.0) -> Number:
+        """The law's seconds on the measured machine, beside which its curve stands: without the steps of tiles and waves, where the curve
+        has none. A step of the law at home would else be a step down on every other machine."""
+        return maximum(points(self.by_law(kernel, op, self.home, reached, stepwise=kernel.curve in CUT)[2]), 1e-30)
 
     def kernel_s(self, kernel: Kernel, op: Op, target: Chip) -> tuple[Number, Number, Number, Number]:
         """(data, compute, both as they overlap, floor) in seconds for one launch. Published rows have hosts and stacks in their floors:
@@ -183,7 +194,7 @@ class Transfer:
         own = self.by_law(kernel, op, target)
         floor = self.pattern.curve(kernel.curve, op.kind).floor * self.slower(target)
         data, compute, overlap, _ = self.pattern.parts(kernel, op.kind)
-        home = maximum(points(self.by_law(kernel, op, self.home)[2]), 1e-30)
+        home = self.at_home(kernel, op)
         factor = own[2] / home
         if self.carries(kernel, op, target):
             return factor * data, factor * compute, factor * overlap, floor
@@ -212,12 +223,13 @@ class Transfer:
 
     def _carried(self, op: Op, hardware: Hardware, plan: Plan, target: Chip) -> Cost:
         """What the op takes on the measured machine, neighbours and all, as much longer or shorter as the laws say of its kernels."""
-        there = self.pattern.fitted_cost(op, self.measured, plan)
+        there = (self.pattern if self.is_kin(target) else self.elsewhere).fitted_cost(op, self.measured, plan)
         ours = theirs = off = 0.0
         reached = REACHED if self.is_kin(target) else 0.0
         for kernel in self.library.lower(op, self.measured, plan.lowering):
-            ours = ours + kernel.count * points(self.by_law(kernel, op, self.home, reached)[2])
-            seconds = kernel.count * points(self.by_law(kernel, op, target, reached)[2])
+            ours = ours + kernel.count * self.at_home(kernel, op, reached)
+            alike = target.sms == self.home.sms and kernel.curve not in CUT  # then no step is at another place than at home
+            seconds = kernel.count * points(self.by_law(kernel, op, target, reached, stepwise=not alike)[2])
             theirs, off = theirs + seconds, off + seconds * self.laws.sd(law(kernel.curve, op.dtype)[0], target)
         factor = theirs / maximum(ours, 1e-30)
         wide = math.inf if there.doubt is None or not there.doubt.known else there.doubt.sd

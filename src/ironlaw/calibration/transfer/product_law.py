@@ -51,8 +51,10 @@ def held_back(seen: float, rate: float) -> float:
     return min(seen * max(SLOWEST / rate, 1.0), max(seen, 1.0))
 
 
-def arithmetic(sizes: tuple[Number, Number, Number, Number], chip: Chip, fmt: str, share: float, c: ProductConstants) -> Number:
-    """Seconds of the multiply-adds of `batch` products of m × n × k."""
+def arithmetic(
+    sizes: tuple[Number, Number, Number, Number], chip: Chip, fmt: str, share: float, c: ProductConstants, stepwise: bool = True
+) -> Number:
+    """Seconds of the multiply-adds of `batch` products of m × n × k, in whole tiles and waves if `stepwise`."""
     batch, m, n, k = sizes
     one, whole = rate_of_one(chip, fmt) * share, chip.peaks[fmt] * share
     sustained = one / (chip.clock * c.share) if fmt in ("fp16", "bf16") else SLOWEST
@@ -60,21 +62,29 @@ def arithmetic(sizes: tuple[Number, Number, Number, Number], chip: Chip, fmt: st
     largest = max(a * b for a, b, _ in c.tiles)
     for a, b, seen in c.tiles:
         reached = held_back(seen, sustained)
-        tiles, enough = batch * ceil(m / a) * ceil(n / b), (largest / (a * b)) ** c.alone
+        down, across = (ceil(m / a), ceil(n / b)) if stepwise else (maximum(m / a, 1.0), maximum(n / b, 1.0))
+        tiles, enough = batch * down * across, (largest / (a * b)) ** c.alone
         for parts in SPLITS:
             extra = 1.0 + c.split * (parts.bit_length() - 1)
             full = tiles * parts / chip.sms
-            waves = full + c.wave * (ceil(full) - full)
+            waves = full + c.wave * ((ceil(full) if stepwise else maximum(full, 1.0)) - full)
             each = 2.0 * a * b * (k / parts + c.knee) * extra / reached
             best = minimum(best, maximum(maximum(waves, enough) * each / one, full * chip.sms * each / whole))
     return best
 
 
 def product_s(
-    sizes: tuple[Number, Number, Number, Number], data: Number, chip: Chip, fmt: str, c: ProductConstants, streams: float, share: float
+    sizes: tuple[Number, Number, Number, Number],
+    data: Number,
+    chip: Chip,
+    fmt: str,
+    c: ProductConstants,
+    streams: float,
+    share: float,
+    stepwise: bool = True,
 ) -> tuple[Number, Number, Number]:
     """(data, compute, both as they overlap) in seconds. `streams`: bytes/s that a stream gets; `share`: of the peak, sustained."""
-    compute = arithmetic(sizes, chip, fmt, share * nearer(chip, fmt, share, c), c)
+    compute = arithmetic(sizes, chip, fmt, share * nearer(chip, fmt, share, c), c, stepwise)
     moved = data * missed(data, chip) / (streams * c.memory)
     return moved, compute, joint(moved, compute, c.p)
 

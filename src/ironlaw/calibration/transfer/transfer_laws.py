@@ -65,8 +65,8 @@ class Laws:
             own = max(own, judged.get(chip.maker, 0.0))
         return own * (1.0 if chip.node in self.nodes[family] else NEWER)
 
-    def seconds(self, family: str, kernel: Kernel, op: Op, chip: Chip, fmt: str, reached: float = 0.0) -> Parts:
-        """`reached`: the share of its peak that large products hold at least, where power allows it."""
+    def seconds(self, family: str, kernel: Kernel, op: Op, chip: Chip, fmt: str, reached: float = 0.0, stepwise: bool = True) -> Parts:
+        """`reached`: the share of its peak that large products hold at least, where power allows it. `stepwise`: whole tiles and waves."""
         flow = self.streaming
         if family == "stream":
             return _stream(kernel, chip, flow)
@@ -87,7 +87,7 @@ class Laws:
         own_product = product_constants(c, TILES["fp32" if family.endswith("fp32") else "narrow"], chip)
         share = sustained(chip, fmt, max(own_product.share, reached), self.watts)
         sizes = product_sizes(op, kernel)
-        direct = product_law.product_s(sizes, points(kernel.data), chip, fmt, own_product, gets, share)
+        direct = product_law.product_s(sizes, points(kernel.data), chip, fmt, own_product, gets, share, stepwise)
         image = winograd_sizes(op) if family == "conv_fp32" and chip.node in FILTERING else None
         if image is None:
             return direct
