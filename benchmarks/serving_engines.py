@@ -10,16 +10,17 @@ from collections.abc import Sequence
 from statistics import median
 
 from ironlaw.registry.publications import published
-from ironlaw.systems.serving.serving_runs import LIKE_A_CARD, Replay, engine_replay, floods
+from ironlaw.systems.serving.serving_runs import LIKE_A_CARD, MEASURES, Replay, engine_replay, floods, offline
 
 
 def lines(runs: Sequence[Replay]) -> None:
     for run in runs:
-        each = ", ".join(f"{name} {error:+.0%}" for name in ("ttft", "tpot", "rate") if (error := run.error(name)) is not None)
+        each = ", ".join(f"{name} {error:+.0%}" for name in MEASURES if name in run.measured and (error := run.error(name)) is not None)
         print(f"{run.run}: {each}", flush=True)
     for name in ("ttft", "tpot", "rate"):
-        errors = [abs(error) for run in runs if (error := run.error(name)) is not None]
-        print(f"{name}: median {median(errors):.1%}, worst {max(errors):.0%} of {len(errors)}")
+        errors = [abs(error) for run in runs if name in run.measured and (error := run.error(name)) is not None]
+        if errors:
+            print(f"{name}: median {median(errors):.1%}, worst {max(errors):.0%} of {len(errors)}")
 
 
 def main() -> None:
@@ -28,7 +29,9 @@ def main() -> None:
         before = [row for row in published("serving_runs").rows if row["model"] in LIKE_A_CARD]
         print("the floods of serving_runs")
         lines([engine_replay(row) for row in before])
-    print("sealed runs" if sealed else "open runs")
+        print("TensorRT-LLM's offline runs in FP8")
+        lines(offline())
+    print("runs that were sealed" if sealed else "open runs")
     lines(floods(sealed))
 
 

@@ -71,10 +71,11 @@ def load(path: Path) -> Engine:
     step, request, first, start = (float(figures[key].value) if key in figures else 0.0 for key in TIMES)
     budget, small, sequences = (_count(file, plan, key) for key in COUNTS)
     return Engine(
-        slug, f"{data['name']} {data['version']}", step, request, first, start, spread, budget, small, sequences, _share(file, plan),
-        plan["whole_prompts"] is True,
+        slug, f"{data['name']} {data['version']}", step, request, first, start, spread, budget, small, sequences,
+        _share(file, plan, "memory"),
+        plan["whole_prompts"] is True, _share(file, plan, "kept") if "kept" in plan else 0.0,
         (*rest, *(f"{key}: {data[key]['source']}, {data[key]['date']}" for key in ("mixed", "scheduler") if key in data)),
-        starts, ungrouped,
+        starts, ungrouped, _count(file, plan, "small_sequences") if "small_sequences" in plan else 0,
     )  # fmt: skip
 
 
@@ -85,10 +86,10 @@ def _count(file: str, plan: dict[str, Any], key: str) -> int:
     return value
 
 
-def _share(file: str, plan: dict[str, Any]) -> float:
-    value = plan["memory"]
+def _share(file: str, plan: dict[str, Any], key: str) -> float:
+    value = plan[key]
     if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 < value <= 1:
-        raise BadRegistry(f"{file} [scheduler]: memory is {value!r:.60}; write the share of the memory that it uses, such as 0.9")
+        raise BadRegistry(f"{file} [scheduler]: {key} is {value!r:.60}; write a share above 0 and at most 1, such as {key} = 0.9")
     return float(value)
 
 

@@ -60,3 +60,24 @@ def test_where_there_is_no_fp8():
         deployment(SMALL, il.hardware("a100_80gb_sxm"), products="fp8")
     with pytest.raises(BadValue, match="leave `weights` out"):
         deployment(SMALL, il.hardware("h200_sxm"), products="fp8", weights="int4")
+
+
+def test_scales_of_blocks_are_applied_outside_the_matrix_units():
+    """Five products of the shapes that DeepGEMM was timed at on Hopper (sgl-project/sglang#5820), which nothing was fitted to."""
+    machine = il.hardware("h100_sxm")
+
+    def seconds(m, slug=machine, scaled=128):
+        one = narrow_products(il.engine.device.types.Graph("p", (product(m),)), "fp8", scaled)
+        return next(row for row in il.predict(one, slug, GRAPHS).ops if row.op.kind == "linear")
+
+    def product(m):
+        tensors = Tensor("x", (m, 7168), "bf16"), Tensor("w", (24576, 7168), "bf16", "weight")
+        return op("linear", "p", tensors, (Tensor("y", (m, 24576), "bf16"),), dtype="bf16")
+
+    for m, timed in ((256, 87.3e-6), (512, 138.1e-6), (1024, 277.9e-6), (2048, 556.5e-6), (4096, 1127.4e-6)):
+        assert float(seconds(m).seconds) == pytest.approx(timed, rel=0.08)
+        assert float(seconds(m, scaled=0).seconds) < timed
+    more = float(seconds(4096).cost.compute) - float(seconds(4096, scaled=0).cost.compute)
+    assert more == pytest.approx(2 * 4096 * 24576 * 7168 / 128 / float(machine.vector_peak("fp32")))
+    new = il.hardware("b200")  # whose matrix units know scales
+    assert float(seconds(4096, new).seconds) == float(seconds(4096, new, 0).seconds)

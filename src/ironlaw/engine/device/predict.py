@@ -20,6 +20,7 @@ from ironlaw.engine.device.host import entered, model_factor, run_again
 from ironlaw.engine.device.host_links import LINK, WAITS, link_cost
 from ironlaw.engine.device.machine import NARROW, CostModel, Hardware, Plan
 from ironlaw.engine.device.memory import Memory, footprint
+from ironlaw.engine.device.narrow_products import with_scales
 from ironlaw.engine.device.prediction import OpRow, Prediction, is_sweep
 from ironlaw.engine.device.roofline import arithmetic, transfer
 from ironlaw.engine.device.rounding import as_computed, narrowed_kinds
@@ -146,7 +147,7 @@ def _costs(graph: Graph, captured: Graph, hardware: Hardware, plan: Plan, model:
         key = op.key
         cost = lasting.get(key) or known.get(key)
         if cost is None:
-            cost = model.cost(op, hardware, plan) if model else bound(op, hardware, plan, graph.dtype)
+            cost = with_scales(op, model.cost(op, hardware, plan) if model else bound(op, hardware, plan, graph.dtype), hardware)
             (known if model is None or _swept(op) else lasting)[key] = cost
         costs.append(cost)
     return model.sustain(_launched(graph, captured, hardware, plan, costs)) if model else costs

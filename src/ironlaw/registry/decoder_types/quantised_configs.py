@@ -18,7 +18,7 @@ def quantised(config: Mapping[str, Any], experts: bool) -> dict[str, Any]:
         return {}
     method = str(how.get("quant_method", "")).lower().replace("_", "-")
     if method in ("fp8", "fbgemm-fp8"):
-        return {"stored": "fp8", "products": "fp8"}
+        return {"stored": "fp8", "products": "fp8", "scaled": _block(how)}
     if method == "mxfp4":
         return {"stored": "fp4", "stored_experts": experts}
     if method in ("awq", "gptq", "auto-round", "autoround", "intel/auto-round"):
@@ -41,6 +41,12 @@ def quantised(config: Mapping[str, Any], experts: bool) -> dict[str, Any]:
         " unquantised model and give the format (weights)",
         "weights",
     )
+
+
+def _block(how: Mapping[str, Any]) -> int:
+    """Numbers of a row that share a scale: DeepSeek's and Qwen's checkpoints have one for each block of 128 × 128."""
+    size = how.get("weight_block_size")
+    return int(size[1]) if isinstance(size, list | tuple) and len(size) == 2 else 0
 
 
 def _integers(bits: Any, method: str) -> str:

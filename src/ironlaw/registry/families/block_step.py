@@ -39,8 +39,8 @@ def block_step(
     logits = b.linear("lm_head", view(stream, rows, model.hidden), model.vocab, bias=False, weight=words if model.tied else None)
     graph = b.graph([logits], batch=batch, context=sizes[1], chunk=chunk, past=sizes[3], dtype=dtype)
     if weights and weights == model.stored:
-        return narrow_products(serving(stored_as(graph, weights, model.stored_experts), "", cache), products)
-    return narrow_products(serving(graph, weights, cache), products)
+        return narrow_products(serving(stored_as(graph, weights, model.stored_experts), "", cache), products, model.scaled)
+    return narrow_products(serving(graph, weights, cache), products, model.scaled)
 
 
 def kind_counts(model: Decoder) -> tuple[int, ...]:

@@ -52,8 +52,8 @@ def step(
     logits = b.linear("lm_head", view(y, rows, model.hidden), model.vocab, bias=False, weight=words if model.tied else None)
     graph = b.graph([logits], batch=batch, context=context, chunk=chunk, past=past, dtype=dtype)
     if weights and weights == model.stored:
-        return narrow_products(serving(stored_as(graph, weights, False), "", cache), products)
-    return narrow_products(serving(graph, weights, cache), products)
+        return narrow_products(serving(stored_as(graph, weights, False), "", cache), products, model.scaled)
+    return narrow_products(serving(graph, weights, cache), products, model.scaled)
 
 
 def _norm(b: Builder, name: str, residual: Tensor, added: Tensor | None, fused: bool) -> tuple[Tensor, Tensor]:

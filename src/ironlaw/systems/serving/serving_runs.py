@@ -38,6 +38,8 @@ SIZES: dict[str, Any] = {  # as the config.json of each says
 SLUGS = {"Llama-3.1-8B": "llama3_8b", "Llama-3-70B": "llama3_70b"}
 ENGINES = {"vLLM": "vllm", "SGLang": "sglang", "TensorRT-LLM": "trtllm"}
 LIKE_A_CARD, CARD = ("Qwen3-14B", "Qwen3-32B"), "h100_pcie"  # what these models' H100 reads and computes like (docs/serving.md)
+FULL, ROUNDS_OF = 0.95, 3  # of the memory, as that page's runs took it; times the batch, requests that are simulated of it
+BLOCK = 128  # numbers of a row that share a scale in Qwen's FP8 checkpoints
 MEASURES = ("ttft", "tpot", "whole", "rate")
 
 
@@ -72,16 +74,37 @@ def engine_replay(row: Mapping[str, Any]) -> Replay:
     at = registered(str(row["machine"]) if row["model"] not in LIKE_A_CARD or row["machine"] != "h100_sxm" else CARD)
     budget = own.usual_budget(at.slug, float(at.capacity))
     fast = row.get("weights") == "fp8" and "fp8" in at.peaks
+    shape = SIZES[str(row["model"])]
     made = deployment(
-        SIZES[str(row["model"])], at, int(row["devices"]), budget=budget, memory=own.memory, overhead=own.step, coarse=True,
-        products="fp8" if fast else "", ungrouped=own.reads_per_head(at.slug),
+        replace(shape, scaled=BLOCK) if fast else shape, at, int(row["devices"]), budget=budget, memory=own.memory, overhead=own.step,
+        coarse=True, products="fp8" if fast else "", ungrouped=own.reads_per_head(at.slug),
     )  # fmt: skip
     clients = int(row["clients"])
     made = replace(made, front=None if clients else own.front)  # who waits for an answer is one of few: the front is added below
-    policy = Policy(most=clients or min(own.sequences, budget), budget=budget, chunked=not own.whole_prompts)
+    most = clients or min(own.usual_sequences(at.slug, float(at.capacity)), budget)
+    policy = Policy(most=most, budget=budget, chunked=not own.whole_prompts, kept=own.kept)
     figures = _figures(made.run(_requests(row, 0), policy), clients)
     predicted = figures | ({"ttft": figures["ttft"] + own.first + own.request} if clients else {})
     return Replay(str(row["run"]), made.basis, {name: float(row.get(name, math.nan)) for name in MEASURES}, predicted)
+
+
+def offline() -> list[Replay]:
+    """TensorRT-LLM's runs in FP8, cache and all, that ask for everything at once."""
+    return [_offline(row) for row in published("serving_offline").rows]
+
+
+def _offline(row: Mapping[str, Any]) -> Replay:
+    """What is measured is the whole run, so few requests more than fill the batch are enough."""
+    own, at = engine("trtllm"), registered(str(row["machine"]))
+    budget, prompt, output = own.usual_budget(at.slug, float(at.capacity)), int(row["prompt"]), int(row["output"])
+    server = deployment(
+        decoder(SLUGS[str(row["model"])]), at, int(row["devices"]), budget=budget, memory=FULL, overhead=own.step, coarse=True,
+        products="fp8", cache="fp8",
+    )  # fmt: skip
+    together = min(own.sequences, server.slots(prompt + output))
+    count = min(int(row["requests"]), max(ROUNDS_OF * together, ENOUGH))
+    out = server.run([Request(0.0, prompt, output)] * count, Policy(most=own.sequences, budget=budget, kept=own.kept))
+    return Replay(str(row["run"]), server.basis, {"rate": float(row["rate"])}, {"rate": count * output / max(out.leave)})
 
 
 @lru_cache(maxsize=64)

@@ -49,5 +49,8 @@ def test_a_replica_behind_a_front():
 def test_an_engines_defaults():
     own = Engine("x", "X", 1e-3, 2e-3, 3e-3, budget=8192, small_budget=2048)
     assert own.usual_budget("h100_sxm", 80e9) == 8192 and own.usual_budget("a100_80gb_sxm", 80e9) == own.usual_budget("l4", 24e9) == 2048
+    fewer = Engine("z", "Z", sequences=1024, small_sequences=256)
+    assert fewer.usual_sequences("h100_sxm", 80e9) == 1024 and fewer.usual_sequences("a100_80gb_sxm", 80e9) == 256
+    assert own.usual_sequences("l4", 24e9) == own.sequences
     twice = own.times(2.0)
     assert (twice.step, twice.request, twice.first) == (2e-3, 4e-3, 6e-3) and Engine("y", "Y", step=1.0).front is None

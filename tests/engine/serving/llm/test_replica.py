@@ -37,7 +37,7 @@ loads = st.lists(st.tuples(st.floats(0, 0.3), st.integers(1, 90), st.integers(1,
 policies = st.builds(
     Policy, scheduling=st.sampled_from(["continuous", "continuous", "static"]), most=st.integers(1, 9), budget=st.integers(50, 200),
     chunked=st.booleans(), block=st.sampled_from([1, 4, 16]), preemption=st.sampled_from(["recompute", "swap"]), sharing=st.booleans(),
-    speculation=st.sampled_from([None, None, Speculation(3, 0.6)]),
+    speculation=st.sampled_from([None, None, Speculation(3, 0.6)]), kept=st.sampled_from([0.0, 0.0, 0.1, 1.0]),
 )  # fmt: skip
 
 
@@ -165,6 +165,18 @@ def test_a_full_cache_preempts_and_loses_nothing():
         assert out.mean_time > wide.mean_time and sum(c for _, c in out.gaps) == sum(r.output - 1 for r in requests)
     recomputed = serve(requests, Cost(), 110, Policy())
     assert sum(m.prompt for m in recomputed.moments) > sum(r.prompt for r in requests) == sum(m.prompt for m in wide.moments)
+
+
+def test_who_leaves_room_for_answers_stops_nobody():
+    """A cache of ten blocks of ten tokens, and requests of 20 and 30: two fit with their answers, five without."""
+    requests = [Request(0.0, 20, 30)] * 6
+    stopped, kept = (serve(requests, Cost(), 10, Policy(block=10, kept=share)) for share in (0.0, 1.0))
+    assert stopped.preempted and not kept.preempted
+    assert [sorted(kept.first).index(one) // 2 * 2 for one in kept.first] == [0, 0, 2, 2, 4, 4]  # by twos
+    late = [Request(at, 20, 30) for at in (0.0, 0.01, 0.02)]
+    none, half = (serve(late, Cost(), 12, Policy(block=10, kept=share)) for share in (0.0, 0.5))
+    # the third comes while some 27 tokens each are to come: 50 of its own and half of those are more than the 60 that are free
+    assert none.first[2] < 0.05 < half.leave[0] < half.first[2] and half.first[1] < 0.05
 
 
 def test_prompts_in_pieces_keep_tokens_close_together():

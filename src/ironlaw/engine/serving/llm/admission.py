@@ -15,7 +15,7 @@ class Admission:
 
     def __init__(self, total: int, policy: Policy, batch: Batch, swap: float) -> None:
         self.pool, self.policy, self.batch, self.swap = Pool(total), policy, batch, swap
-        self.block, self.reserves = policy.block, policy.reserves
+        self.block, self.reserves, self.kept = policy.block, policy.reserves, 0.0 if policy.reserves else policy.kept
         self.waiting: deque[Job] = deque()
         self.active: list[Job] = []  # in the order in which they were let in
         self.prompts: list[Job] = []  # those of them whose prompt is not done
@@ -57,6 +57,8 @@ class Admission:
 
     def admit(self, job: Job) -> bool:
         """Whether there is room for a request's prompt; then it is let in."""
+        if self.kept and self.active and job.left + job.out + self._promised() > self.pool.room * self.block:
+            return False
         usable = min(job.request.shared, job.left - 1) // self.block if self.policy.sharing and not job.swapped else 0
         name = job.request.prefix
         if usable and name in self.pool.prefixes and self.pool.prefixes[name].blocks <= usable:
@@ -75,6 +77,10 @@ class Admission:
         self.reused += job.done
         self.active.append(job)
         return True
+
+    def _promised(self) -> float:
+        """Tokens of the cache that a newcomer leaves to the others: whole answers of those who came just now, and some of the rest."""
+        return sum(job.out for job in self.prompts) + self.kept * self.batch.to_come
 
     def keep_beginning(self, job: Job) -> None:
         """A prompt is done: its common beginning is there for others from now on."""

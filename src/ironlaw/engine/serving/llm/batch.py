@@ -32,6 +32,7 @@ class Batch:
         self.block, self.ticks = block, 0
         self.rows = 0  # sequences in a step: in a static batch also those that are done
         self.live = 0  # those that get tokens
+        self.lasts = 0  # the sum of their last ticks
         self.contexts, self.growth = 0.0, 0.0  # cached tokens of all rows, and how many a tick adds
         self.ends: list[tuple[int, int, Job]] = []  # a heap; entries of those who were stopped since are stale
         self.needs = [0] * block  # sequences that need a block at a tick, by tick modulo block
@@ -40,6 +41,11 @@ class Batch:
     def need(self) -> int:
         """Blocks for this tick: of those who have filled their last one."""
         return self.needs[self.ticks % self.block]
+
+    @property
+    def to_come(self) -> int:
+        """Ticks that are left of all sequences."""
+        return self.lasts - self.live * self.ticks
 
     def needs_after(self, count: int) -> int:
         """Blocks for `count` ticks after this one."""
@@ -56,6 +62,7 @@ class Batch:
         job.joined, job.last = self.ticks, self.ticks + ticks
         self.rows += 1
         self.live += 1
+        self.lasts += job.last
         self.contexts += job.done
         self.growth += job.out / ticks
         self.needs[(job.joined - job.done) % self.block] += 1
@@ -65,6 +72,7 @@ class Batch:
         """Before it is done; the tokens that it had in the cache."""
         tokens = self.tokens(job)
         self.live -= 1
+        self.lasts -= job.last
         self.growth -= 1.0
         self._leave(job, tokens)
         job.out, job.joined, job.last = job.last - self.ticks, -1, -1
@@ -86,6 +94,7 @@ class Batch:
             if job.last != self.ticks or job.joined < 0:
                 continue
             self.live -= 1
+            self.lasts -= job.last
             self.growth -= job.out / (job.last - job.joined)
             if not static:
                 self._leave(job, job.done + job.out)

@@ -58,6 +58,7 @@ class Decoder:
     positions: int = 0  # tokens that a sequence may have; 0: not said
     stored: str = ""  # the format of the blocks' matrices in the checkpoint, where it is quantised
     stored_experts: bool = False  # only the experts' matrices are
+    scaled: int = 0  # numbers of a row that have a scale in common, where products are narrow; 0: all
     products: str = ""  # the format that a quantised checkpoint is multiplied in, where it is not the machine's 16 bits
 
     def __post_init__(self) -> None:

@@ -25,13 +25,19 @@ class Engine:
     sequences: int = 256
     memory: float = 0.9
     whole_prompts: bool = False  # a step takes prompts or decodes
+    kept: float = 0.0  # `Policy.kept`
     sources: tuple[str, ...] = ()
     starts: str = ""  # the engine whose command starts it
     ungrouped: tuple[str, ...] = ()  # beginnings of GPUs' slugs on which `reads_per_head` holds
+    small_sequences: int = 0  # where the budget is the small one, if they are fewer
 
     def usual_budget(self, slug: str, memory: float) -> int:
         """Tokens per step where nothing is said: vLLM takes the larger number on GPUs of 70 GB and more, but not on an A100."""
-        return self.budget if memory >= LARGE and not slug.startswith("a100") else self.small_budget
+        return self.budget if _large(slug, memory) else self.small_budget
+
+    def usual_sequences(self, slug: str, memory: float) -> int:
+        """Sequences of a step where nothing is said."""
+        return self.sequences if _large(slug, memory) else self.small_sequences or self.sequences
 
     def reads_per_head(self, slug: str) -> bool:
         """Whether each query head reads the cache for itself beside a prompt's chunk: FlashAttention-2, called once for both."""
@@ -44,3 +50,7 @@ class Engine:
     def times(self, factor: float) -> Engine:
         """The engine with `factor` times its own time."""
         return replace(self, step=factor * self.step, request=factor * self.request, first=factor * self.first)
+
+
+def _large(slug: str, memory: float) -> bool:
+    return memory >= LARGE and not slug.startswith("a100")

@@ -70,6 +70,7 @@ class Policy:
     sharing: bool = False  # requests with the same beginning keep it once
     speculation: Speculation | None = None
     piece: int = 0  # most tokens of one prompt in a step; 0: as many as the step has room for
+    kept: float = 0.0  # of the answers under way, the share that newcomers leave room for beside their own; 1: all, so nobody is stopped
 
     def __post_init__(self) -> None:
         for what, name, known in (("scheduling", self.scheduling, SCHEDULES), ("preemption", self.preemption, PREEMPTIONS)):
@@ -91,8 +92,8 @@ class Policy:
 
     @property
     def reserves(self) -> bool:
-        """Whether room for the whole answer is taken at once: where progress is in leaps, or a batch is fixed."""
-        return self.speculation is not None or self.scheduling == "static"
+        """Whether room for the whole answer is taken at once: where nobody may be stopped, progress is in leaps, or a batch is fixed."""
+        return self.kept == 1 or self.speculation is not None or self.scheduling == "static"
 
 
 def refill_gain(outputs: Quantiles, batch: int) -> float:

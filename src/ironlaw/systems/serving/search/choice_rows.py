@@ -128,7 +128,7 @@ def frontier_rows(asked: Demand, tables: list[Deployment]) -> list[FrontierPoint
     points: dict[Point, FrontierPoint] = {}
     for rig in tables:
         for batch in BATCHES:
-            if batch > min(rig.slots(tokens), asked.most_sequences):
+            if batch > min(rig.slots(tokens), asked.most_sequences(rig.hardware)):
                 break
             seconds = rig.table.seconds(batch, batch * tokens)
             each = batch / seconds / rig.devices

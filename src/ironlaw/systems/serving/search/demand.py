@@ -226,7 +226,7 @@ class Demand(Question):
                 memory=self.share_of_memory, products=self.arithmetic or "", tokens=round(self.measured.prompt + self.measured.output),
             )  # fmt: skip
             budget = self.budget or self.server.usual_budget(machine.slug, float(machine.capacity))
-            policy = Policy(most=min(self.most_sequences, budget), budget=budget)
+            policy = Policy(most=min(self.most_sequences(machine), budget), budget=budget)
             spread = 1.0 if self.spread is None else self.spread
             self._corrected[machine.slug] = followed(self.server, self.measured, rig, policy, spread)
         return self._corrected[machine.slug]
@@ -243,10 +243,10 @@ class Demand(Question):
     def share_of_memory(self) -> float:
         return self.memory or (MEMORY if self.server is PLAIN else self.server.memory)
 
-    @property
-    def most_sequences(self) -> int:
+    def most_sequences(self, machine: Hardware) -> int:
         """Sequences of each part of a replica in a step, at most."""
-        return self.batch or (SEQUENCES if self.server is PLAIN else self.server.sequences)
+        usual = SEQUENCES if self.server is PLAIN else self.server.usual_sequences(machine.slug, float(machine.capacity))
+        return self.batch or usual
 
     @property
     def pieces(self) -> tuple[bool, ...]:

@@ -80,12 +80,12 @@ def policies(asked: Demand, rig: Deployment) -> Iterator[Policy]:
 
 def _policy(asked: Demand, rig: Deployment, length: int, budget: int, pieces: bool) -> Policy:
     """`budget` and the sequences are of each part of a replica, where its stages or groups have batches of their own."""
-    ways = rig.layout.ways
-    fitting = asked.most_sequences if asked.scheduling == "static" else max(1, min(asked.most_sequences, budget // (1 + length)))
+    ways, most = rig.layout.ways, asked.most_sequences(rig.hardware)
+    fitting = most if asked.scheduling == "static" else max(1, min(most, budget // (1 + length)))
     return Policy(
         asked.scheduling, ways * fitting, ways * budget, pieces, preemption=asked.preemption,
         sharing=bool(asked.prefix), speculation=rig.speculation(length, asked.acceptance or 0.0) if length else None,
-        piece=budget if ways > 1 else 0,
+        piece=budget if ways > 1 else 0, kept=asked.server.kept,
     )  # fmt: skip
 
 

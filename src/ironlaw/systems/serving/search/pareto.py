@@ -45,7 +45,7 @@ def _points(asked: Demand, rig: Deployment) -> Iterator[ParetoPoint]:
     ways = rig.layout.ways
     prefill = ways * BUDGETS[3] / rig.table.seconds(0, 0.0, [(BUDGETS[3], 0)] * ways, ways)  # prompt tokens per second
     for batch in dict.fromkeys(ways * one for one in BATCHES):
-        if batch > min(rig.slots(round(context)), asked.most_sequences * ways):
+        if batch > min(rig.slots(round(context)), asked.most_sequences(rig.hardware) * ways):
             break
         piece = max(1, round(batch * prompt / output / ways))
         if piece <= BUDGETS[-1] and not asked.apart:
