@@ -65,7 +65,7 @@ def test_fp8_without_scales_of_blocks():
     assert len(rows) == 23
     for row in rows:
         if row["run"] in ("8b-pcie-128-128", "8b-h200-5000-500", "70b-h100-2048-128"):
-            assert abs(_offline(row).error("rate")) < 0.06
+            assert abs(_offline(row).error("rate")) < 0.08
 
 
 def test_mixed_steps_of_vllm_on_an_a100():
