@@ -18,11 +18,12 @@ from ironlaw.backends.optimiser_rewrites import fused, in_lists  # noqa: E402
 from ironlaw.calibration import stored_curves  # noqa: E402
 from ironlaw.engine.advice.chunked_loss import in_parts  # noqa: E402
 from ironlaw.engine.advice.training_advice import ORDER, spares  # noqa: E402
+from ironlaw.engine.device import fusion  # noqa: E402
 from ironlaw.engine.device.work import UNCOMPILED  # noqa: E402
 from ironlaw.systems.advice import REWRITES  # noqa: E402
 from ironlaw.tracing.step_choices import captured, choices, one_pass  # noqa: E402
 
-H200 = il.hardware("h200_sxm")
+H200, COMPILED = il.hardware("h200_sxm"), il.Plan("compiled")
 
 
 class Net(nn.Module):
@@ -61,6 +62,19 @@ def kinds(graph: Any) -> list[tuple[str, str]]:
 def test_autocast_is_the_step_that_the_user_would_write():
     plain, written = il.capture(stepped(Net()), (X,)), il.capture(stepped(Net(), autocast=True), (X,))
     assert kinds(il.capture(stepped(Net()), (X,), changes=["autocast"])) == kinds(written) != kinds(plain)
+
+
+@pytest.mark.parametrize(("change", "lists"), [(fused, True), (fused, False), (in_lists, False)])
+def test_another_optimiser_leaves_the_plan_of_all_before_it(change: Any, lists: bool, monkeypatch: Any):
+    graph = il.capture(stepped(Net(), 2, foreach=lists), (X,))
+    other, model = change(graph), H200.model(COMPILED)
+    before, prepared = (model.prepare(one, H200) for one in (graph, other))
+    whole = fusion.fuse(replace(prepared), model.rules)
+    fusion.fuse(before, model.rules)
+    monkeypatch.delattr(fusion, "Planner")
+    derived = fusion.fuse(prepared, model.rules, before)
+    assert derived.groups == whole.groups and derived.verdicts == whole.verdicts
+    assert derived.graph.ops == whole.graph.ops and il.predict(other, H200, COMPILED).graph.kernels < len(other.ops)
 
 
 def test_a_flag_that_switches_autocast_off_is_switched_on():

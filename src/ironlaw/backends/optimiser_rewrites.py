@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import groupby
 
 from ironlaw.backends.multi_tensor import list_launches
-from ironlaw.engine.device.types import Graph, Op, Tensor
+from ironlaw.engine.device.types import BEFORE, Graph, Op, Tensor
 from ironlaw.engine.device.work import EAGER, UNCOMPILED
 from ironlaw.engine.device.work import op as make_op
 
@@ -48,7 +48,10 @@ def _each(graph: Graph, change: Callable[[Sequence[Op], str], list[Op] | None]) 
         ops = change(graph.ops[where], after)
         if ops is not None:
             other, after = _with(other, where, ops), f"{after}'"
-    return other if after else None
+    if not after:
+        return None
+    other.plans[BEFORE] = graph
+    return other
 
 
 def _fused(ops: Sequence[Op], after: str) -> list[Op] | None:

@@ -18,7 +18,7 @@ import torch
 from torch.utils import _pytree as pytree
 from torch.utils._mode_utils import no_dispatch
 
-from ironlaw.engine.device import work
+from ironlaw.engine.device.types import Op, Tensor
 from ironlaw.tracing.graph_breaks import Break
 from ironlaw.tracing.skipped_microbatches import form, forms
 from ironlaw.tracing.target import changed
@@ -229,10 +229,12 @@ class EqualPasses:
         later = rec.call[1] - one.start.calls
         for i in range(one.start.ops, one.end.ops):
             op = rec.ops[i]
-            inputs, outputs = (tuple(replace(t, name=self.new(t.name, carried)) for t in some) for some in (op.inputs, op.outputs))
+            inputs, outputs = (
+                tuple(Tensor(self.new(t.name, carried), t.shape, t.dtype, t.role) for t in some) for some in (op.inputs, op.outputs)
+            )
             name = self.new(op.name, carried)
             copy.made |= {op.name, *(t.name for t in op.outputs)}
-            rec.ops.append(work.op(op.kind, name, inputs, outputs, rec.memo, **op.attrs))
+            rec.ops.append(Op(name, op.kind, inputs, outputs, op.attrs, op.work, op.reads, op.writes, op.key))
             rec.calls.append((rec.calls[i][0], rec.calls[i][1] + later))
             rec.ways.append(rec.ways[i])
             rec.phases.seen.append(rec.phases.seen[i])

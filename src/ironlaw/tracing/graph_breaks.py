@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import CodeType, FrameType
+from typing import Any
 
 from ironlaw.tracing.source_lines import is_own
 
@@ -57,21 +58,45 @@ class Compiled:
     entries: int
 
 
+_seen: dict[int, tuple[CodeType, bool]] = {}  # by its id: a function's code, and whether it is somebody's own
+
+
+def _looked_at(code: CodeType) -> tuple[CodeType, bool]:
+    _seen[id(code)] = found = code, is_own(code.co_filename)
+    return found
+
+
+@cache
+def _call() -> CodeType:
+    from torch import nn  # here: a script's captures are asked for by who needs no PyTorch
+
+    return nn.Module._call_impl.__code__
+
+
+def has_weights(module: Any) -> bool:
+    """Whether it or one in it has parameters; without a list of them all, which is asked for at every operator."""
+    if any(weight is not None for weight in module._parameters.values()):
+        return True
+    return any(child is not None and has_weights(child) for child in module._modules.values())
+
+
 def way_here(end: str, models: bool = True) -> Way:
     """The functions that are running, without PyTorch's and ours, from the one that a file called `end` calls; with `models` MODEL is
     among them, where somebody's function calls a model."""
-    from torch import nn  # here: a script's captures are asked for by who needs no PyTorch
-
     frame: FrameType | None = sys._getframe(1)
     places: list[Place] = []
-    inside, model, call = -1, frame, nn.Module._call_impl.__code__
-    while frame is not None and not (frame.f_code.co_filename == end and frame.f_code.co_name in BEGINS):
-        if frame.f_code is call:
+    inside, model, call, seen = -1, frame, _call(), _seen.get
+    while frame is not None:
+        code = frame.f_code
+        own = seen(id(code)) or _looked_at(code)
+        if own[1]:
+            places.append((code, frame.f_lasti))
+        elif code is call:
             inside, model = len(places), frame
-        elif is_own(frame.f_code.co_filename):
-            places.append((frame.f_code, frame.f_lasti))
+        elif code.co_filename == end and code.co_name in BEGINS:
+            break
         frame = frame.f_back
-    if models and 0 <= inside < len(places) and model is not None and any(True for _ in model.f_locals["self"].parameters()):
+    if models and 0 <= inside < len(places) and model is not None and has_weights(model.f_locals["self"]):
         places.insert(inside, MODEL)
     return tuple(reversed(places)) if frame is not None else ()
 

@@ -6,7 +6,7 @@ another. What the engine can't read off the ops comes out as `settings`.
 
 from __future__ import annotations
 
-from itertools import islice
+from itertools import compress, islice
 from typing import Any
 
 from torch import Tensor, UntypedStorage
@@ -63,9 +63,9 @@ class Lifetimes:
         """Look which storages are gone, after so many ops. `returned`: a function has, whose names may have held some for long."""
         whole = ops - self.asked >= ALL or (returned and PER_OP * (ops - self.asked) >= len(self.live))
         self.asked = ops if whole else self.asked
-        asked = self.live.items() if whole else islice(reversed(self.live.items()), RECENT)
-        gone = UntypedStorage._expired
-        for place in [place for place, weak in asked if gone(weak)]:
+        count = len(self.live) if whole else RECENT
+        gone = map(UntypedStorage._expired, islice(reversed(self.live.values()), count))
+        for place in [*compress(islice(reversed(self.live), count), gone)]:
             del self.live[place]
             self.last[self.roots[place]] = ops - 1
 

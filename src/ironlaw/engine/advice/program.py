@@ -88,7 +88,16 @@ class Program:
         return graph
 
     def predict(self, sources: Sources) -> Prediction | None:
-        """None where nothing could be changed so, or the machine can't run it."""
+        """None where nothing could be changed so, or the machine can't run it. What was asked before is remembered."""
+        rest = (self.plan, id(self.machine), self.times, self.fmt, self.last, self.weights, self.kinds, self.steps)
+        try:
+            if rest not in sources.memo:
+                sources.memo[rest] = self.machine, self._predict(sources)
+        except TypeError:  # a swept launch
+            return self._predict(sources)
+        return sources.memo[rest][1]  # type: ignore[no-any-return]
+
+    def _predict(self, sources: Sources) -> Prediction | None:
         graph = self.graph(sources)
         if graph is None:
             return None

@@ -25,7 +25,7 @@ from ironlaw.engine.device.prediction import OpRow, Prediction, is_sweep
 from ironlaw.engine.device.roofline import arithmetic, transfer
 from ironlaw.engine.device.rounding import as_computed, narrowed_kinds
 from ironlaw.engine.device.sweep import points
-from ironlaw.engine.device.types import STORED, Graph, Op, Tensor
+from ironlaw.engine.device.types import BEFORE, STORED, Graph, Op, Tensor
 from ironlaw.engine.device.wires import on_wires, wire_cost
 from ironlaw.engine.device.work import COLLECTIVE, with_attrs
 from ironlaw.engine.device.work import op as make_op
@@ -90,7 +90,8 @@ def _as_run(graph: Graph, hardware: Hardware, plan: Plan, model: CostModel | Non
     key = (model.backend, model.rules, hardware.slug)
     run: Graph | None = graph.plans.get(key)
     if run is None:
-        fused = fuse(model.prepare(graph, hardware), model.rules).graph
+        before = graph.plans.get(BEFORE)
+        fused = fuse(model.prepare(graph, hardware), model.rules, model.prepare(before, hardware) if before else None).graph
         run = graph.plans[key] = replace(fused, ops=model.arrange(fused.ops))
     return run
 
@@ -135,6 +136,7 @@ def _costs(graph: Graph, captured: Graph, hardware: Hardware, plan: Plan, model:
     """The cost of each op; ops with equal keys are computed once."""
     lasting: dict[Any, Cost] = model.known(hardware, plan) if model else {}
     known: dict[Any, Cost] = {}
+    seen: dict[int, Cost] = {}  # by the key itself, which is long to look through: the ops of a capture share those that are equal
     costs = []
     for op in graph.ops:
         if LINK in op.attrs and hardware.dispatch == "queued":
@@ -145,10 +147,13 @@ def _costs(graph: Graph, captured: Graph, hardware: Hardware, plan: Plan, model:
             costs.append(sent)
             continue
         key = op.key
-        cost = lasting.get(key) or known.get(key)
+        cost = seen.get(id(key))
         if cost is None:
-            cost = with_scales(op, model.cost(op, hardware, plan) if model else bound(op, hardware, plan, graph.dtype), hardware)
-            (known if model is None or _swept(op) else lasting)[key] = cost
+            cost = lasting.get(key) or known.get(key)
+            if cost is None:
+                cost = with_scales(op, model.cost(op, hardware, plan) if model else bound(op, hardware, plan, graph.dtype), hardware)
+                (known if model is None or _swept(op) else lasting)[key] = cost
+            seen[id(key)] = cost
         costs.append(cost)
     return model.sustain(_launched(graph, captured, hardware, plan, costs)) if model else costs
 

@@ -51,9 +51,9 @@ def expressions(graph: Graph) -> dict[str, Expression]:
     for op in graph.ops:
         if len(op.outputs) != 1 or UNCOMPILED in op.attrs or not (category(op.kind) == "elementwise" or op.kind in AGAIN) or in_pieces(op):
             continue
-        made, one = op.outputs[0].name, _expression(op, found)
+        made = op.outputs[0].name
         users = readers[made]
-        if users and made not in kept and all(map(_loops, users)) and not _stored(one, users):
+        if users and made not in kept and all(map(_loops, users)) and not _stored(one := _expression(op, found), users):
             found[made] = one
     return found
 

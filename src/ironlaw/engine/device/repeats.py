@@ -40,7 +40,9 @@ def _known_by(row: OpRow) -> Any:
 
 def first_turns(keys: Sequence[Any]) -> list[bool]:
     """For each op whether it is in the first turn of its loop, or in none."""
-    places: dict[Any, list[int]] = defaultdict(list)
+    numbers: dict[Any, int] = {}
+    keys = [numbers.setdefault(key, len(numbers)) for key in keys]  # long stretches of them are compared
+    places: dict[int, list[int]] = defaultdict(list)
     for i, key in enumerate(keys):
         places[key].append(i)
     nexts = {i: j for each in places.values() for i, j in pairwise(each)}

@@ -17,6 +17,7 @@ from ironlaw.formats import BYTES
 
 FORMATS: dict[str, float] = BYTES  # bytes per element of each number format
 TERMS = ("memory", "compute", "overhead")
+BEFORE = "before"  # among what a graph remembers: one that it differs from in the optimiser alone
 STORED = ("weight", "buffer")  # roles of what a model is stored with; the rest comes and goes with each run
 
 

@@ -63,10 +63,10 @@ def op(kind_name: str, name: str, inputs: Tensors, outputs: Tensors, memo: dict[
     key = (kind_name, shapes, tuple((name, _hashable_value(attrs[name])) for name in sorted(attrs)))
     counted = memo.get(key) if memo is not None else None
     if counted is None:
-        counted = _count(kind_name, name, inputs, outputs, attrs, checked=memo is not None)
+        counted = (key, *_count(kind_name, name, inputs, outputs, attrs, checked=memo is not None))
         if memo is not None:
             memo[key] = counted
-    work, reads, writes = counted
+    key, work, reads, writes = counted  # equal ops have one key: to look it up again takes no comparison
     return Op(name, kind_name, tuple(inputs), tuple(outputs), attrs, work, reads, writes, key)
 
 
