@@ -8,7 +8,7 @@ from ironlaw.calibration.transfer.product_law import SLOWEST, held_back, rate_of
 from ironlaw.registry.publications import published
 from ironlaw.systems.serving.decode_speeds import speeds
 
-FAR = {"3090-1b", "a100-pcie-8b-2024", "h20-32b"}  # as docs/serving.md says
+FAR = {"3090-1b", "a100-pcie-8b-2024"}  # as docs/serving.md says
 
 
 def test_decoding_is_within_a_quarter_of_what_was_published():

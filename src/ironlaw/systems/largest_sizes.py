@@ -118,7 +118,9 @@ def _at(line: tuple[float, ...], size: int) -> float:
 def capacities(growths: Iterable[Growth], machines: Iterable[Hardware]) -> tuple[Capacity, ...]:
     known = tuple(growths)
     return tuple(
-        Capacity(machine, one.what, one.now, one.on(machine).largest(float(machine.usable)), one.limit) for machine in machines for one in known
+        Capacity(machine, one.what, one.now, one.on(machine).largest(float(machine.usable)), one.limit)
+        for machine in machines
+        for one in known
     )
 
 

@@ -13,7 +13,7 @@ from ironlaw.engine.device.types import Graph, Op, Tensor
 from ironlaw.engine.device.work import op as make_op
 from ironlaw.engine.serving.llm.decoder import Decoder
 from ironlaw.registry.families.family_build import Builder, view
-from ironlaw.registry.families.moe_family import mixture
+from ironlaw.registry.families.moe_family import served_mixture
 
 Sizes = tuple[int, int, int, int]  # batch, context, chunk, past
 SCAN = 4  # tensors of inner width that a scan over a prompt reads and writes
@@ -69,7 +69,7 @@ def _block(b: Builder, name: str, block: Block, stream: Tensor, tokens: int, siz
         elif isinstance(part, State):
             x = _state(b, here, part, x, sizes)
         elif isinstance(part, Experts):
-            x = mixture(b, f"{here}.experts", view(x, tokens, part.hidden), part.count, part.active, part.ffn, part.gated)
+            x = served_mixture(b, f"{here}.experts", view(x, tokens, part.hidden), part.count, part.active, part.ffn, part.gated)
         elif isinstance(part, Norm) and part.rows == 1 and part.width == stream.shape[-1]:
             total = Tensor(f"{here}.residual", stream.shape, stream.dtype)
             given = (stream, x) if started else (stream,)

@@ -54,6 +54,27 @@ def mixture(b: Builder, name: str, x: Tensor, experts: int, top_k: int, ffn: int
     return _experts(b, f"{name}.experts", x, share, choice, experts, ffn, gated)
 
 
+def met(experts: int, top_k: int, tokens: int) -> int:
+    """Experts that tokens which choose at random meet, on average: few of them choose some twice."""
+    return max(1, round(experts * (1.0 - (1.0 - top_k / experts) ** tokens)))
+
+
+def served_mixture(b: Builder, name: str, x: Tensor, experts: int, top_k: int, ffn: int, gated: bool = True) -> Tensor:
+    """The same as a serving engine runs it: one kernel picks and weighs experts, one puts rows in their order, products find their rows by
+    it, the gate is a kernel and so is the weighted sum."""
+    tokens, hidden = x.size // x.shape[-1], x.shape[-1]
+    share = b.emit("softmax", f"{name}.router.topk", b.linear(f"{name}.router", x, experts, bias=False))
+    order = b.emit("cumsum", f"{name}.experts.align", view(share, share.size), dtype="int32")
+    picked, inner, hit = (tokens, top_k, hidden), (tokens, top_k, ffn), met(experts, top_k, tokens)
+    wide = 2 * ffn if gated else ffn
+    up = b.weight(f"{name}.experts.gate_up_proj.weight", hit, wide, hidden)
+    down = b.weight(f"{name}.experts.down_proj.weight", hit, hidden, ffn)
+    y = b.emit("grouped_matmul", f"{name}.experts.gate_up_proj", replace(x, shape=picked), up, order, shape=(tokens, top_k, wide))
+    y = b.emit("mul", f"{name}.experts.act", y, shape=inner)
+    y = b.emit("grouped_matmul", f"{name}.experts.down_proj", y, down, order, shape=picked)
+    return b.emit("sum", f"{name}.experts.sum", y, share, shape=x.shape, over="row", axis=-2)
+
+
 def _route(b: Builder, name: str, x: Tensor, experts: int, top_k: int) -> tuple[Tensor, Tensor]:
     """Each token's `top_k` experts (ids) and their weights, which add to one."""
     score = b.emit("softmax", f"{name}.softmax", cast(b, f"{name}.to_fp32", b.linear(name, x, experts, bias=False), "fp32"))

@@ -14,7 +14,7 @@ from ironlaw.engine.serving.llm.decoder import Decoder
 from ironlaw.errors import BadValue
 from ironlaw.registry.families.block_step import block_step, stored_as
 from ironlaw.registry.families.family_build import Builder, view
-from ironlaw.registry.families.moe_family import mixture
+from ironlaw.registry.families.moe_family import served_mixture
 
 
 def step(
@@ -44,7 +44,7 @@ def step(
         added = b.linear(f"{name}.attn.o_proj", y, model.hidden, bias=False)
         y, residual = _norm(b, f"{name}.post_norm", residual, added, fused)
         if model.experts:
-            added = mixture(b, f"{name}.mlp", y, model.experts, model.top_k, model.ffn)
+            added = served_mixture(b, f"{name}.mlp", y, model.experts, model.top_k, model.ffn)
         else:
             added = _swiglu(b, f"{name}.mlp", y, model, fused)
     y, _ = _norm(b, "norm", residual, added, fused)

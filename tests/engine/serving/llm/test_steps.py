@@ -10,6 +10,7 @@ from ironlaw.engine.serving.llm.decoder import Decoder
 from ironlaw.engine.serving.llm.step_times import Grid, Line, Points
 from ironlaw.errors import BadValue
 from ironlaw.registry.decoders import decoder, steps, weight_bytes
+from ironlaw.registry.families.moe_family import met
 from ironlaw.registry.families.served import step
 
 PLAN = Plan(mode="eager_graphs")
@@ -64,7 +65,7 @@ def test_fewer_points_stay_close_and_each_is_predicted_once(table):
 @pytest.mark.parametrize("name", ["llama3_8b", "llama3_70b", MODEL, "moe_small"])
 def test_a_decoder_weighs_what_its_workload_does(name):
     model = decoder(name)
-    assert model.parameters == workload(name).params == step(model, batch=2, context=10).params
+    assert model.parameters == workload(name).params == step(model, batch=256, context=10).params  # enough tokens to meet every expert
     assert weight_bytes(model) == workload(name, dtype="bf16").weight_bytes - 2 * model.head_dim / 2  # the rotary table is a buffer
     assert step(model, batch=3, context=9).cache_bytes == 3 * 10 * model.cache().token_bytes
 
@@ -171,3 +172,12 @@ def test_fused_kernels_are_faster_than_their_parts():
     for sizes in ({"batch": 8, "context": 500}, {"chunk": 512}, {"batch": 8, "context": 500, "chunk": 512, "past": 512}):
         whole, apart = (predict(step(decoder(MODEL), **sizes, fused=fused), hardware("h200_sxm"), PLAN) for fused in (True, False))
         assert whole.seconds < apart.seconds and whole.kernels < apart.kernels and whole.graph.weight_bytes == apart.graph.weight_bytes
+
+
+def test_a_few_tokens_meet_few_experts():
+    """Two of eight each, at random: one token meets 2, two meet 3.5, eight meet 7.2; an engine's kernels around them are seven."""
+    assert [met(8, 2, tokens) for tokens in (1, 2, 8, 64)] == [2, 4, 7, 8] and met(128, 8, 8) == 52
+    names = [
+        op.name.removeprefix("layers.0.mlp.") for op in step(decoder("moe_small"), batch=8, context=64, layers=1).ops if ".mlp." in op.name
+    ]
+    assert names == ["router", "router.topk", *(f"experts.{one}" for one in ("align", "gate_up_proj", "act", "down_proj", "sum"))]
