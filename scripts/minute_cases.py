@@ -3,9 +3,9 @@
     python scripts/minute_cases.py [cuda|cpu]
 
 A case counts for how much it narrows what is left open of the corpus' operators (`calibration.telling`), and of those of models that were
-opened (benchmarks/sealed_sets), for each second that it takes; an optimiser's steps come first, then three of every kind of kernel. How
-sure predictions are without any row is what the A100's transferred ones say; on a processor, the registry's. Written are minute_cuda.json
-and minute_cpu.json beside `measure/suites/chosen_cases.py`.
+opened (benchmarks/sealed_sets), for each second that it takes. First come an optimiser's steps, then three cases of every kind of kernel
+and those that go farthest in rows, operations and inner steps. How sure predictions are without any row is what the A100's transferred
+ones say; on a processor, the registry's. Written are minute_cuda.json and minute_cpu.json beside `measure/suites/chosen_cases.py`.
 """
 
 import argparse
@@ -64,6 +64,12 @@ class Prior:
             return None
         return trait(op, cost, kernels, self.library.signature(op, "eager")), float(cost.device)
 
+    def reach(self, op):
+        """Rows and operations for each byte, and inner steps, of the kernel that moves most."""
+        kernel = max(self.library.lower(op, self.machine, "eager"), key=lambda k: float(k.count) * float(k.data))
+        each = max(float(kernel.data), 1.0)
+        return float(kernel.rows) / each, float(kernel.flops) / each, float(kernel.depth)
+
 
 def targets(prior):
     """(traits, share) of what models run: half of it the corpus, half models that were opened; on a processor, those in FP32 alone."""
@@ -109,13 +115,14 @@ def main():
         measured = prior.library.measured(Row(kind="op", op=op, params=params, busy_s=1.0, wall_s=1.0))
         seen = prior.seen(measured) if measured else None
         if seen and seen[1] < LONGEST:
-            known.setdefault(seen[0].op or repr((op, params)), ((op, params), *seen))
+            known.setdefault(seen[0].op or repr((op, params)), ((op, params), *seen, prior.reach(measured)))
     cases = list(known.values())
     wanted = targets(prior)
     print(f"{len(cases):,} cases, {len(wanted):,} operators of models", flush=True)
-    seen, seconds = [one for _, one, _ in cases], [each for _, _, each in cases]
+    _, seen, seconds, reaches = zip(*cases, strict=True)
     used = {one.curve for one, _ in wanted}
-    first = [i for i in telling.first_of_kinds(seen, seconds) if seen[i].curve in used]  # no curve without a few samples
+    firsts = telling.first_of_kinds(seen, seconds, list(zip(*reaches, strict=True)))
+    first = sorted(firsts, key=lambda i: seen[i].curve not in used)  # no curve without a few samples, least of all those that models follow
     costs = [EACH[kind] + CALLS[kind] * each for each in seconds]
     chosen, sds = telling.order(seen, *zip(*wanted, strict=True), first, MOST, costs)
     place = written(kind)

@@ -71,7 +71,7 @@ PARTS = {
     "writes": SweepPart((writes.writes, writes.resizes, writes.joins), 60.0, 32),
     "groups": SweepPart((generated.group_norms,), 150.0, 1, warmup=4),
     "corpus": SweepPart((corpus.half, corpus.single), 360.0, 32),
-    "seldom": SweepPart((seldom.elements, seldom.moved, seldom.along_rows, seldom.films, seldom.wide), 120.0, 32),
+    "seldom": SweepPart((seldom.elements, seldom.moved, seldom.along_rows, seldom.films, seldom.wide, seldom.corners), 120.0, 32),
     "training": SweepPart((training.by_channel, training.gradients, training.compiled), 120.0, 32),
 }
 FIRST = "ops"  # the part that launch rows go with

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
-from ironlaw.measure.suites.cuda.cases.shapes import OpSpec, conv, square
+from ironlaw.measure.suites.cuda.cases.shapes import OpSpec, conv, linear, square
 
 UNARY = ("exp", "log", "sin", "cos", "erf", "square", "relu6", "sqrt", "abs")
 BINARY = ("sub", "div", "maximum", "compare")
@@ -23,6 +23,10 @@ FILMS = [  # channels, frames, side, outputs, kernel in time and in space, steps
     (128, 8, 28, 288, 1, 3, 1, 1, 0, 1), (3, 16, 224, 96, 2, 4, 2, 4, 0, 0), (3, 16, 224, 768, 2, 16, 2, 16, 0, 0),
     (256, 8, 14, 576, 1, 3, 1, 1, 0, 1), (96, 5, 64, 96, 3, 3, 1, 1, 0, 1), (192, 9, 32, 192, 3, 1, 1, 1, 0, 0),
 ]  # fmt: skip
+PICKED = [(30_000, 16, 2**17), (4096, 128, 2**17), (2**17, 64, 2**19)]  # rows of a table, columns, rows that are picked
+SHORT = [(2**20, 32), (2**17, 64), (2**18, 7)]  # rows, columns
+THIN = [(8, 16, 16, 16384), (64, 8, 64, 2048), (1, 16, 16, 65536)]  # batch, rows, columns, depth
+ODD = [(65536, 33, 65), (16384, 129, 257), (4096, 1001, 513)]  # rows, columns, depth
 FFTS = [(512, 512), (4096, 256), (64, 16000), (8192, 1024), (98304, 14), (16384, 56), (4096, 768)]
 
 
@@ -52,6 +56,17 @@ def films() -> Iterator[OpSpec]:
     for dtype, shape, n in product(("fp16", "tf32"), FILMS, (1, 4)):
         p = dict(zip(names, shape, strict=True))
         yield "conv3d", {"n": n, **p, "w": p["h"], "dtype": dtype}
+
+
+def corners() -> Iterator[OpSpec]:
+    """Many short rows, thin products that are deep, sides that fill no vector: where kernels cost most for what they move."""
+    for dtype in ("fp16", "fp32"):
+        for op, (rows, cols, picks) in product(("index_select", "gather"), PICKED):
+            yield op, dict(rows=rows, cols=cols, picks=picks, dtype=dtype)
+        yield from (("sum", dict(rows=rows, cols=cols, dtype=dtype)) for rows, cols in SHORT)
+        yield "cat_columns", dict(rows=65536, parts=[512, 3, 5], dtype=dtype)
+    yield from (("bmm", dict(b=b, m=m, n=n, k=k, dtype="fp32")) for b, m, n, k in THIN)
+    yield from (linear(m, n, k, 1, "fp16") for m, n, k in ODD)
 
 
 def wide() -> Iterator[OpSpec]:
