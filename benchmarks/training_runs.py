@@ -1,13 +1,14 @@
-"""Published training runs beside their predictions: open runs, which the stacks' figures were fitted to; with --sealed the others.
+"""Published training runs beside their predictions: open runs, which the stacks' figures were fitted to; with --sealed the others; with
+--kinds those with experts, in NVFP4 and on AMD, which nothing was fitted to.
 
-PYTHONPATH=src python3 benchmarks/training_runs.py [--sealed] [--totals]
+PYTHONPATH=src python3 benchmarks/training_runs.py [--sealed | --kinds] [--totals]
 """
 
 import sys
 from collections.abc import Sequence
 from statistics import fmean, median
 
-from ironlaw.systems.training.training_runs import Trained, replayed, rows
+from ironlaw.systems.training.training_runs import Trained, kinds, replayed, rows
 
 
 def totals(name: str, runs: Sequence[Trained]) -> None:
@@ -21,7 +22,7 @@ def totals(name: str, runs: Sequence[Trained]) -> None:
 
 
 def main() -> None:
-    runs = replayed(rows("--sealed" in sys.argv))
+    runs = kinds() if "--kinds" in sys.argv else replayed(rows("--sealed" in sys.argv))
     if "--totals" not in sys.argv:
         for run in runs:
             print(f"{run.run}: published {run.measured:.3f} s, predicted {run.predicted:.3f} s, {run.error:+.0%}")

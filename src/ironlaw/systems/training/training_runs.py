@@ -68,6 +68,21 @@ def replay(row: Mapping[str, Any]) -> Trained:
     return Trained(str(row["run"]), own.slug, batch * seq / (float(row["rate"]) * int(row["devices"])), step.total, own.spread)
 
 
+def kinds() -> list[Trained]:
+    """Runs of kinds that the fitted ones have none of: experts, NVFP4, AMD."""
+    return [_kind(row) for row in published("training_kinds").rows]
+
+
+def _kind(row: Mapping[str, Any]) -> Trained:
+    at, own = box(str(row["box"])), stack(str(row["stack"]))
+    sizes = {key: int(row[key]) for key in ("tensor", "pipeline", "expert", "virtual", "micro", "zero")}
+    data = int(row["devices"]) // (sizes["tensor"] * sizes["pipeline"])
+    layout = Layout(**sizes, data=data, recompute=str(row["recompute"]))  # type: ignore[arg-type]
+    way = Way(own, str(row["mode"]), "" if row["products"] == "bf16" else str(row["products"]))
+    step = stack_step(decoder(str(row["model"])), layout, at, int(row["batch"]), int(row["seq"]), way)
+    return Trained(str(row["run"]), own.slug, float(row["step"]), step.total, spread_on(own, at.device))
+
+
 def layout_of(row: Mapping[str, Any], per_box: int) -> Layout:
     sizes = {key: int(row[key]) for key in ("tensor", "pipeline", "context", "virtual", "micro")}
     data = int(row["devices"]) // math.prod(sizes[key] for key in ("tensor", "pipeline", "context"))
