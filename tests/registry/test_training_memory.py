@@ -56,7 +56,14 @@ CHECKPOINTED = [row for row in ROWS if row.get("checkpoint") and row.workload !=
 
 @pytest.mark.parametrize("row", CHECKPOINTED, ids=name)
 def test_peaks_with_every_layer_recomputed(row):
-    assert ledger_of(row).peak + WORKSPACES == pytest.approx(row.value("allocated_peak_bytes"), rel=0.04)
+    large = row.value("allocated_peak_bytes") > 4e9
+    assert ledger_of(row).peak + WORKSPACES == pytest.approx(row.value("allocated_peak_bytes"), rel=0.005 if large else 0.04)
+
+
+@pytest.mark.parametrize("row", [row for row in CHECKPOINTED if row.workload == "llama3_2_1b"], ids=name)
+def test_a_segment_keeps_what_comes_in_whatever_autograd_would(row):
+    """A Llama's norms cast to FP32 first, and no gradient needs what they cast."""
+    assert ledger_of(row).kept == pytest.approx(row.value("kept_bytes"), rel=2e-3)
 
 
 def test_small_models_are_off_by_what_the_libraries_take():

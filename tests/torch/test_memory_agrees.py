@@ -170,6 +170,112 @@ def test_the_same_bytes(name):
     assert ledger(lambda *_: forward, Setup(_own_recipe(forward))).peak == footprint(step).total
 
 
+class Unpacking(torch.autograd.Function):
+    """As bitsandbytes' products with four bits: the weight is unpacked for each, and gone after it."""
+
+    @staticmethod
+    def forward(ctx, x, *stored):
+        ctx.stored = stored
+        return functional.linear(x, unpacked(*stored))
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient @ unpacked(*ctx.stored), None, None, None, None
+
+
+@torch.library.custom_op("ironlaw_tests::unpacked", mutates_args=())
+def unpacked(codes: torch.Tensor, scales: torch.Tensor, second: torch.Tensor, table: torch.Tensor) -> torch.Tensor:
+    return torch.empty(codes.shape[0], 2 * codes.shape[1], dtype=torch.bfloat16, device=codes.device)
+
+
+@unpacked.register_fake
+def _(codes, scales, second, table):
+    return torch.empty(codes.shape[0], 2 * codes.shape[1], dtype=torch.bfloat16, device=codes.device)
+
+
+class FourBits(nn.Module):
+    """A linear layer as QLoRA has it: NF4 with double quantisation, and an adapter beside it."""
+
+    def __init__(self, inner, outer, rank=4, quantised=True):
+        super().__init__()
+        blocks = -(-inner * outer // 64)
+        self.frozen = None if quantised else nn.Linear(inner, outer, bias=False).bfloat16().requires_grad_(False)
+        if quantised:
+            self.register_buffer("codes", torch.zeros(outer, inner // 2, dtype=torch.uint8))
+            self.register_buffer("scales", torch.zeros(blocks, dtype=torch.uint8))
+            self.register_buffer("second", torch.zeros(-(-blocks // 256)))
+            self.register_buffer("table", torch.zeros(17))
+        self.down, self.up = nn.Linear(inner, rank, bias=False).bfloat16(), nn.Linear(rank, outer, bias=False).bfloat16()
+
+    def forward(self, x):
+        base = self.frozen(x) if self.frozen is not None else Unpacking.apply(x, self.codes, self.scales, self.second, self.table)
+        return base + self.up(self.down(x)) * 2.0
+
+
+class Again(nn.Module):
+    def __init__(self, block):
+        super().__init__()
+        self.block = block
+
+    def forward(self, x):
+        return torch.utils.checkpoint.checkpoint(self.block, x, use_reentrant=False)
+
+
+class WideNorm(nn.Module):
+    """As Llama's: in FP32 whatever comes in."""
+
+    def __init__(self, width):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(width, dtype=torch.bfloat16))
+
+    def forward(self, x):
+        return self.weight * functional.rms_norm(x.float(), x.shape[-1:]).to(x.dtype)
+
+
+class Layer(nn.Module):
+    def __init__(self, linear, width):
+        super().__init__()
+        self.norm, self.up, self.down = WideNorm(width), linear(width, 3 * width), linear(3 * width, width)
+
+    def forward(self, x):
+        return x + self.down(functional.silu(self.up(self.norm(x))))
+
+
+class Writer(nn.Module):
+    def __init__(self, linear, checkpoints, width, words):
+        super().__init__()
+        self.words, self.norm = nn.Embedding(words, width).bfloat16(), WideNorm(width)
+        layers = (Layer(linear, width) for _ in range(LAYERS))
+        self.layers = nn.Sequential(*(map(Again, layers) if checkpoints else layers))
+        self.out = nn.Linear(width, words, bias=False).bfloat16()
+
+    def forward(self, ids):
+        return self.out(self.norm(self.layers(self.words(ids))))
+
+
+def deep(linear, checkpoints, width=64, words=96):
+    model = Loss(Writer(linear, checkpoints, width, words))
+    model.requires_grad_(False)
+    for adapted in (part for part in model.modules() if isinstance(part, FourBits)):
+        adapted.down.requires_grad_(True)
+        adapted.up.requires_grad_(True)
+    return model
+
+
+LAYERS, TOKENS = 5, torch.zeros(2, 24, dtype=torch.long)
+
+
+@pytest.mark.parametrize(("quantised", "checkpoints"), [(False, False), (True, False), (True, True)])
+def test_adapters_that_are_added_by_rules_take_what_a_step_with_them_does(quantised, checkpoints):
+    base = capture(deep(lambda inner, outer: nn.Linear(inner, outer, bias=False).bfloat16(), False), (TOKENS, TOKENS))
+    model = deep(lambda inner, outer: FourBits(inner, outer, quantised=quantised), checkpoints)
+    trained = [name for name, weight in model.named_parameters() if weight.requires_grad]
+    assert len(trained) == 20
+    step = capture(model, (TOKENS, TOKENS), training=True)
+    setup = Setup("pure", checkpoint=LAYERS * checkpoints, lora=4, quantised=quantised)
+    assert ledger(lambda *_: base, setup).peak == footprint(step).total
+
+
 def test_experts_that_no_token_went_to_have_a_gradient_too():
     x, weight = Tensor("x", (3, 4), "fp32", "input"), Tensor("w", (5, 4), "fp32", "weight")
     ops = tuple(op("linear", f"expert {i}", (x, weight), (Tensor("gradient", (3, 5), "fp32"),)) for i in range(2))

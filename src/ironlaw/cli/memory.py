@@ -11,6 +11,7 @@ from ironlaw.systems.questions.memory import Memory
 EXAMPLE = """
 ironlaw memory gpt2 --batch 8 --seq 1024 --on rtx_4090
 ironlaw memory llama3_2_1b --batch 4 --seq 2048 --recipe mixed --checkpoint all --loss-chunks 8 --on rtx_4090,a100_80gb_sxm
+ironlaw memory llama3_8b --qlora --batch 1 --seq 2048 --on rtx_4090
 ironlaw memory my.py:model --input 8x3x224x224 --recipe autocast --on t4
 """
 

@@ -49,6 +49,9 @@ class MemoryJson(TypedDict):
     zero_stage: int
     devices: int
     offload: bool
+    lora: Annotated[int, "rank of the adapters; 0: all weights are trained"]
+    four_bits: Annotated[bool, "whether the frozen weights lie in NF4"]
+    trained: Annotated[float, "number of parameters that are trained"]
     weight_bytes: float
     static_bytes: Annotated[float, "weights, gradients and the optimiser's state"]
     kept_bytes: Annotated[float, "activations kept for the backward pass"]

@@ -7,7 +7,7 @@ import pytest
 from ironlaw.engine.device.types import Graph, Tensor
 from ironlaw.engine.device.work import op
 from ironlaw.engine.training.rewrites import three_kernels
-from ironlaw.engine.training.setup import LABELS, Setup, growth, ledger, levers, update_bytes
+from ironlaw.engine.training.setup import LABELS, Setup, fewer_trained, growth, ledger, levers, update_bytes
 from ironlaw.engine.training.training_ledger import ONE_LOSS, ROWS, training_ledger
 from ironlaw.errors import UnknownName
 
@@ -86,7 +86,10 @@ def test_every_lever_changes_its_own_settings():
         "adam8bit": replace(start, optimiser="adam8bit"),
         "mixed": replace(start, recipe="mixed"),
     }
-    assert set(changes(start)) == set(LABELS) and len(set(LABELS.values())) == 6
+    fewer = dict(fewer_trained(start))
+    assert fewer == {"lora": replace(start, lora=16), "qlora": replace(start, lora=16, quantised=True)}
+    assert set(changes(start)) | set(fewer) == set(LABELS) and len(set(LABELS.values())) == 8
+    assert not dict(fewer_trained(replace(start, lora=4, quantised=True)))
 
 
 def test_half_of_an_odd_batch_still_makes_an_update_of_as_many():

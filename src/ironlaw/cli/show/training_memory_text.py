@@ -48,9 +48,10 @@ def batches(variants: Sequence[Mapping[str, Any]]) -> None:
 
 def report(result: Mapping[str, Any]) -> None:
     sizes = f"batch {result['batch']:,}" + (f" × {result['seq']:,} tokens" if result["seq"] else "")
-    draw.heading(
-        result["target"], f"one training step: {sizes}, {RECIPES[result['recipe']].label}, {OPTIMISERS[result['optimiser']].label}"
-    )
+    formats = RECIPES[result["recipe"]].label
+    if result["lora"]:
+        formats = f"{'QLoRA' if result['four_bits'] else 'LoRA'} of rank {result['lora']}"
+    draw.heading(result["target"], f"one training step: {sizes}, {formats}, {OPTIMISERS[result['optimiser']].label}")
     peak = result["peak_bytes"]
     rows = [
         (NAMES[row["row"]], show(row["at_peak_bytes"], "B"), draw.percent(row["at_peak_bytes"] / peak), show(row["most_bytes"], "B"))
@@ -64,12 +65,25 @@ def report(result: Mapping[str, Any]) -> None:
         left=("",),
         sections=[len(rows) - 1],
     )
+    if result["lora"]:
+        adapters(result)
     if result["machines"]:
         machines(result)
     batches(result["variants"])
     phases = ", ".join(f"{show(most, 'B')} in {PHASES[name]}" for name, most in result["phases"].items() if name != "between")
     draw.say(f"Peak of each phase: {phases}.", draw.DIM)
     levers(result)
+
+
+def adapters(result: Mapping[str, Any]) -> None:
+    """What is trained, and what that takes for granted."""
+    share = draw.percent(result["trained"] / (result["parameters"] + result["trained"]))
+    form = RECIPES[result["recipe"]].dtype.upper()
+    stored = f"Their weights lie in NF4 with double quantisation (bitsandbytes), all others in {form}. " if result["four_bits"] else ""
+    draw.say(f"Trained: {result['trained']:,.0f} parameters ({share}), an adapter on every linear layer but the output head.")
+    moved = "Optimiser state of large adapters is paged: it moves to the host when memory is short, and isn't counted."
+    paged = f" {moved}" if result["optimiser"].startswith("paged") else ""
+    draw.say(f"{stored}We assume adapters in {form}, as TRL trains them, without dropout.{paged}", draw.DIM)
 
 
 def _peak(result: Mapping[str, Any]) -> str:

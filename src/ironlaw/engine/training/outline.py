@@ -23,12 +23,14 @@ class Place:
     head: bool  # makes the logits or the loss
     kind: str
     outputs: tuple[str, ...]
+    uses: tuple[str, ...]  # activations that go in
     read: tuple[tuple[str, Number], ...]  # activations that need a gradient, with the bytes that are read of each
     weights: tuple[tuple[str, Number, Number], ...]  # trained ones: elements, bytes
     spread: Number  # bytes of a trained mask's gradient before it is summed over a batch that shares the mask
     flows: tuple[str, ...]  # outputs whose gradient comes back; none: nothing happens in the backward pass
     extra: tuple[str, ...]  # statistics that it keeps
     aside: Number  # bytes of statistics that nobody keeps: there while it runs
+    unpacked: Number  # bytes of a weight that is stored in fewer bits, while it is multiplied with
     leaves: tuple[str, ...]  # kept tensors that go after its backward pass
     first: bool  # whether its output is its own memory, not an input's written over
 
@@ -64,11 +66,12 @@ def outline(graph: Graph) -> Outline:
         reads = [(home.get(t.name, t.name), t) for t in op.inputs]
         needs = any(t.name in trained for t in op.inputs)
         return Place(
-            op.name, in_head(op.name, top), op.kind, outputs,
+            op.name, in_head(op.name, top), op.kind, outputs, tuple(name for name, t in reads if t.role == "activation"),
             tuple((name, t.bytes) for name, t in reads if t.name in trained and t.role == "activation"),
             tuple((t.name, t.size, t.bytes) for _, t in reads if t.role == "weight" and t.name in trained), _spread(op, trained),
             tuple(home.get(t.name, t.name) for t in op.outputs if t.name in trained) if needs else (),
             tuple(extra.get(i, ())), 0.0 if i in extra or op.kind in ASKED else statistics(op),
+            op.attrs.get("unpacked", 0.0),
             tuple(leaves.get(i, ())), not any(name in outputs for name, _ in reads),
         )  # fmt: skip
 

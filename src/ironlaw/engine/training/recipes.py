@@ -14,6 +14,7 @@ from ironlaw.engine.device.types import Graph, Tensor
 from ironlaw.errors import BadValue, unknown
 
 BLOCK = 256  # values of 8-bit state that share a scale (bitsandbytes, block-wise)
+PAGED = 1e5  # elements from which its paged optimisers let state move to the host's memory
 SMALLEST = 4096  # elements from which bitsandbytes stores state in 8 bits
 
 
@@ -57,6 +58,11 @@ def _eight_bit(t: Tensor, size: float) -> Number:
     return 2.0 * t.size * (1.0 + 4.0 / BLOCK) if t.size >= SMALLEST else 8.0 * t.size
 
 
+def _paged(t: Tensor, size: float) -> Number:
+    """The moments of large tensors are out of the way when memory is short; their scales stay."""
+    return 2.0 * t.size * 4.0 / BLOCK if t.size >= PAGED else _eight_bit(t, size)
+
+
 def _factors(t: Tensor, size: float) -> Number:
     """A row and a column in place of the second moment; a vector has no factors."""
     if len(t.shape) < 2:
@@ -73,6 +79,7 @@ OPTIMISERS = {
     "momentum": Optimiser("SGD with momentum", _copies(1.0)),
     "adamw": Optimiser("AdamW", _copies(2.0), scratch=1.0),  # PyTorch's default takes every square root at once
     "adam8bit": Optimiser("8-bit Adam", _eight_bit),
+    "paged_adam8bit": Optimiser("paged 8-bit AdamW", _paged),
     "adafactor": Optimiser("Adafactor", _factors),
 }
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from ironlaw.engine.device.types import Graph
+from ironlaw.engine.training.adapters import RANK, adapted
 from ironlaw.engine.training.growth import Growth
 from ironlaw.engine.training.loss import head
 from ironlaw.engine.training.recipes import OPTIMISERS, recipe_named
@@ -35,11 +36,13 @@ class Setup:
     zero_stage: int = 0
     devices: int = 1
     offload: bool = False
+    lora: int = 0  # rank of adapters on a frozen model; 0: all weights are trained
+    quantised: bool = False  # its weights in four bits
 
 
 def ledger(build: Build, setup: Setup) -> Ledger:
     """The ledger of a setup."""
-    graph = _graph(build, setup)
+    graph = graph_of(build, setup)
     return training_ledger(
         graph, setup.recipe, setup.optimiser, checkpoint=setup.checkpoint, loss_chunks=setup.loss_chunks, accumulate=setup.accumulate,
         zero_stage=setup.zero_stage, devices=setup.devices, offload=setup.offload,
@@ -48,18 +51,29 @@ def ledger(build: Build, setup: Setup) -> Ledger:
 
 def update_bytes(build: Build, setup: Setup) -> float:
     """What lies in memory while the optimiser steps, without going through the pass."""
-    graph = _graph(build, setup)
+    graph = graph_of(build, setup)
     share = {"zero_stage": setup.zero_stage, "devices": setup.devices}
     return float(update(graph, setup.recipe, setup.optimiser, offload=setup.offload, **share).total)
 
 
-def _graph(build: Build, setup: Setup) -> Graph:
+def graph_of(build: Build, setup: Setup) -> Graph:
+    """The forward pass that is trained."""
     graph = build(setup.batch, recipe_named(setup.recipe).dtype)
+    if setup.lora:
+        graph = _with_adapters(graph, setup.lora, setup.quantised)
     if setup.attention not in ATTENTION:
         raise unknown("attention", setup.attention, ATTENTION)
     if setup.attention == "three_kernels":
         graph = _apart(graph)
     return graph
+
+
+def _with_adapters(graph: Graph, rank: int, quantised: bool) -> Graph:
+    key = "adapters", rank, quantised
+    if key not in graph.plans:
+        graph.plans[key] = adapted(graph, rank, quantised)
+    made: Graph = graph.plans[key]
+    return made
 
 
 def _apart(graph: Graph) -> Graph:
@@ -99,7 +113,17 @@ LABELS = {
     "half_batch": "half the microbatch",
     "adam8bit": f"{OPTIMISERS['adam8bit'].label}",
     "mixed": "BF16 with an FP32 master copy",
+    "lora": f"adapters of rank {RANK} alone trained",
+    "qlora": "adapters over weights in four bits",
 }
+
+
+def fewer_trained(setup: Setup) -> Iterator[tuple[str, Setup]]:
+    """Training adapters in place of the weights."""
+    if not setup.lora:
+        yield "lora", replace(setup, lora=RANK)
+    if not setup.quantised:
+        yield "qlora", replace(setup, lora=setup.lora or RANK, quantised=True)
 
 
 def elsewhere(setup: Setup) -> Iterator[tuple[str, Setup]]:

@@ -18,10 +18,16 @@ def layer_of(name: str) -> str:
     return ""
 
 
+def layer_in(graph: Graph, name: str) -> str:
+    """The layer of an op. Where a captured model calls an operator again, the number at the end of its name is not a layer's."""
+    whole, _, last = name.rpartition(".")
+    return layer_of(whole if graph.settings.get("captured") and last.isdigit() else name)
+
+
 def layers(graph: Graph) -> tuple[str, ...]:
     """The layers, in the order in which they run."""
     if "layers" not in graph.plans:
-        graph.plans["layers"] = tuple(dict.fromkeys(filter(None, (layer_of(op.name) for op in graph.ops))))
+        graph.plans["layers"] = tuple(dict.fromkeys(filter(None, (layer_in(graph, op.name) for op in graph.ops))))
     names: tuple[str, ...] = graph.plans["layers"]
     return names
 
@@ -41,7 +47,7 @@ def segments(graph: Graph, count: int) -> tuple[range, ...]:
     first: dict[int, int] = {}
     last: dict[int, int] = {}
     for i, op in enumerate(graph.ops):
-        if (layer := layer_of(op.name)) in place:
+        if (layer := layer_in(graph, op.name)) in place:
             segment = next(s for s, end in enumerate(ends) if place[layer] < end)
             first.setdefault(segment, i)
             last[segment] = i

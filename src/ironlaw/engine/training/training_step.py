@@ -2,7 +2,7 @@
 
 Forward: an op's outputs appear; what no later op reads goes, unless autograd keeps it. Backward, in reverse: the gradient of each
 input appears, that of the output and what was kept for the op go. A gradient that passes an add or a view unchanged is the same memory.
-With checkpoints a segment keeps what comes in, and runs forward once more before its backward pass.
+With checkpoints a segment keeps what comes in, whatever autograd would, and runs forward once more before its backward pass.
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ class Load:
 class Heap:
     """The activations and gradients that are there."""
 
-    def __init__(self, known: Outline, gradient: float, accumulates: bool) -> None:
+    def __init__(self, known: Outline, gradient: float, accumulates: bool, segments: Sequence[range] = ()) -> None:
         self.known, self.gradient, self.accumulates = known, gradient, accumulates
+        self.taken = _taken(known, segments)
         self.sums: list[Number] = [0.0, 0.0, 0.0]
         self.gradients: Number = 0.0
         self.rows: dict[str, int] = {}  # memory -> the sum it is in
@@ -55,8 +56,9 @@ class Heap:
         again = {name for name in place.outputs if phase == AGAIN and known.last[name] > until}
         for name in place.outputs:
             stays = name in known.kept and name not in again and (keeps or known.last[name] > until)
+            stays = stays or (phase == FORWARD and name in self.taken)
             self._appear(name, row if stays else PASSING)
-        aside = place.aside
+        aside = place.aside + place.unpacked
         for name in place.extra:
             if keeps:
                 self._appear(name, row)
@@ -78,7 +80,7 @@ class Heap:
             if name not in self.buffers:  # nothing reads it further on: the loss, or an output beside it
                 self._new(name, self.known.sizes[name])
                 self.users[self.buffers[name]] += name in self.known.loss and not more
-        temporary: Number = 0.0
+        temporary: Number = place.unpacked
         for name, elements, size in place.weights:
             temporary = temporary + self._weight(name, elements, size)
         if place.spread:
@@ -98,6 +100,12 @@ class Heap:
             together = together + self._contribute(place, name, size)
         if parts or place.spread:
             yield self._load(BACKWARD, place, together + place.spread)
+
+    def back(self, first: int) -> None:
+        """A segment is done, which began with that op: what it was the first to take goes, unless autograd keeps it for others."""
+        for name, begun in self.taken.items():
+            if begun == first and name not in self.known.kept:
+                self._go(name)
 
     def between(self) -> Load:
         """What forward has left."""
@@ -161,13 +169,24 @@ class Heap:
         return size if again or size != whole else 0.0
 
 
+def _taken(known: Outline, segments: Sequence[range]) -> dict[str, int]:
+    """What comes into a segment from before it -> the first op of the first segment that takes it."""
+    makers = {name: i for i, place in reversed(tuple(enumerate(known.places))) for name in place.outputs}
+    taken: dict[str, int] = {}
+    for segment in segments:
+        for name in (name for i in segment for name in known.places[i].uses):
+            if makers.get(name, segment[0]) < segment[0]:
+                taken.setdefault(name, segment[0])
+    return taken
+
+
 def loads(known: Outline, gradient: float, segments: Sequence[range] = (), accumulates: bool = False, chunks: int = 1) -> Iterator[Load]:
     """Forward, loss and backward of one microbatch; `segments` run forward twice.
 
     `gradient`: bytes of one parameter's; `accumulates`: the gradients of an earlier microbatch are added to. With several `chunks` head
     and loss are of one chunk, and go forward and backward for each in turn; from the second on nothing changes.
     """
-    heap = Heap(known, gradient, accumulates)
+    heap = Heap(known, gradient, accumulates, segments)
     inside = {i: segment for segment in segments for i in segment}
     places = known.places
     body = next(i for i, place in enumerate(places) if place.head) if chunks > 1 else len(places)
@@ -186,3 +205,5 @@ def loads(known: Outline, gradient: float, segments: Sequence[range] = (), accum
             for j in segment:
                 yield heap.forward(j, True, segment[-1], AGAIN)
         yield from heap.backward(i)
+        if segment and i == segment[0]:
+            heap.back(i)

@@ -74,7 +74,7 @@ def recipe_field(default: str) -> Any:
 
 
 def optimiser_field() -> Any:
-    return among({name: item.label for name, item in OPTIMISERS.items()}, "adamw", "Optimiser", dial="select")
+    return among({name: item.label for name, item in OPTIMISERS.items() if "paged" not in name}, "adamw", "Optimiser", dial="select")
 
 
 def attention_field() -> Any:

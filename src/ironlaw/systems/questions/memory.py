@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.stored_weights import OWN
 from ironlaw.engine.device.types import Graph
+from ironlaw.engine.training.adapters import RANK
 from ironlaw.engine.training.growth import Growth
 from ironlaw.engine.training.recipes import OPTIMISERS, RECIPES, parameters
-from ironlaw.engine.training.setup import ATTENTION, Setup, elsewhere, growth, ledger, levers
+from ironlaw.engine.training.setup import ATTENTION, Setup, elsewhere, fewer_trained, graph_of, growth, ledger, levers
 from ironlaw.engine.training.training_layers import layers
 from ironlaw.engine.training.training_ledger import ROWS, Ledger
 from ironlaw.errors import BadValue, IronlawError, kind_of
 from ironlaw.registry.decoders import decoder, forward, is_place
 from ironlaw.registry.workloads import workload
 from ironlaw.systems.captures import CAPTURE_S, capture_all, read_setting
-from ironlaw.systems.fields import among, custom, figure, same, several, switch, whole
+from ironlaw.systems.fields import among, custom, figure, several, switch, whole
 from ironlaw.systems.question import Question, Table
-from ironlaw.systems.questions.training_memory import TrainingMemory
 from ironlaw.systems.registry_graphs import as_captured
 from ironlaw.systems.registry_names import machines
 from ironlaw.systems.value_readers import read_whole
@@ -72,16 +72,21 @@ class Memory(Question):
         tuple(RECIPES), None, metavar="NAME",
         about=f"number formats: {', '.join(RECIPES)} (default: fp32; for FILE.py:NAME, those that its weights have)",
     )  # fmt: skip
-    optimiser: str = same(TrainingMemory, "optimiser", metavar="NAME", about=f"one of {', '.join(OPTIMISERS)}")
+    optimiser: str | None = among(
+        tuple(OPTIMISERS), None, metavar="NAME", about=f"one of {', '.join(OPTIMISERS)} (default: adamw; paged_adam8bit with `qlora`)"
+    )
     batch: tuple[int, ...] = several(
         read_whole, (), what="number", metavar="N[,N]",
         about="samples per microbatch (default: the model's); several are shown side by side",
     )  # fmt: skip
     seq: int | None = whole(None, metavar="N", about="tokens per sequence")
     accumulate: int = whole(1, metavar="N", about="microbatches per update")
-    checkpoint: int | str = custom(
-        read_checkpoints, 0, metavar="N|all", about="recompute activations in N segments of layers, or in all layers"
-    )
+    checkpoint: int | str | None = custom(
+        read_checkpoints, None, metavar="N|all",
+        about="recompute activations in N segments of layers, or in all layers (default: 0; all with `qlora`)",
+    )  # fmt: skip
+    lora: int | None = whole(None, metavar="RANK", about="train adapters of this rank on every linear layer, and freeze the model")
+    qlora: bool = switch(False, about=f"the usual QLoRA: weights in NF4, adapters of rank {RANK}, paged 8-bit AdamW, all layers recomputed")
     loss_chunks: int = whole(1, metavar="N", about="compute the loss in N chunks of tokens, one at a time")
     attention: str = among(ATTENTION, "fused", about="fused into one kernel (default), or three kernels that store the scores")
     zero: int = whole(0, least=0, metavar="STAGE", about="ZeRO stage, 0 to 3, over `devices`")
@@ -100,12 +105,15 @@ class Memory(Question):
     def answer(self) -> MemoryJson:
         if self.devices > 1 and not self.zero:
             raise BadValue("at ZeRO stage 0 `devices` share nothing; add `zero=1`, 2 or 3")
+        if (self.qlora or self.lora) and self.recipe is None:
+            return replace(self, recipe="pure").answer
         build, batch, recipe = _source(self)
         graph = build(batch, RECIPES[recipe].dtype)
-        count = len(layers(graph)) if self.checkpoint == "all" else int(self.checkpoint)
+        segments = ("all" if self.qlora else 0) if self.checkpoint is None else self.checkpoint
+        count = len(layers(graph)) if segments == "all" else int(segments)
         setup = Setup(
-            recipe, self.optimiser, batch, self.accumulate, count, self.loss_chunks, self.attention, self.zero, self.devices,
-            self.offload,
+            recipe, self.optimiser or ("paged_adam8bit" if self.qlora else "adamw"), batch, self.accumulate, count, self.loss_chunks,
+            self.attention, self.zero, self.devices, self.offload, self.lora or (RANK if self.qlora else 0), self.qlora,
         )  # fmt: skip
         variants = [_at(build, replace(setup, batch=n), self.on) for n in self.batch] if len(self.batch) > 1 else []
         return _answer(self, build, graph, setup, variants)
@@ -190,13 +198,18 @@ def _answer(asked: Memory, build: Build, graph: Graph, setup: Setup, variants: l
         "target": asked.target, "parameters": graph.params, "batch": setup.batch, "seq": graph.settings.get("seq"),
         "recipe": setup.recipe, "optimiser": setup.optimiser, "checkpoint": setup.checkpoint, "loss_chunks": setup.loss_chunks,
         "accumulate": setup.accumulate, "attention": setup.attention, "zero_stage": setup.zero_stage, "devices": setup.devices,
-        "offload": setup.offload, "weight_bytes": now.static.weights, "static_bytes": now.static.total, "kept_bytes": now.kept,
+        "offload": setup.offload, "lora": setup.lora, "four_bits": setup.quantised, "trained": _trained(build, setup),
+        "weight_bytes": now.static.weights, "static_bytes": now.static.total, "kept_bytes": now.kept,
         "peak_bytes": now.peak, "peak_phase": now.peak_at.phase, "peak_op": now.peak_at.op,
         "rows": [{"row": row, "at_peak_bytes": now.at_peak(row), "most_bytes": now.rows[row]} for row in ROWS],
         "phases": {phase: max(m.total for m in now.profile if m.phase == phase) for phase in dict.fromkeys(m.phase for m in now.profile)},
         "machines": [_fit(machine, now, grown) for machine in asked.on],
         "levers": _levers(build, graph, setup, now), "variants": variants,
     }  # fmt: skip
+
+
+def _trained(build: Build, setup: Setup) -> float:
+    return float(sum(t.size for t in parameters(graph_of(build, setup))))
 
 
 def _at(build: Build, setup: Setup, machines: Any) -> MemoryVariant:
@@ -226,7 +239,7 @@ def _fit(machine: Any, now: Ledger, grown: Growth | None) -> MemoryMachine:
 
 def _levers(build: Build, graph: Graph, setup: Setup, now: Ledger) -> list[MemoryLever]:
     rows: list[MemoryLever] = []
-    for name, other in (*levers(graph, setup), *elsewhere(setup)):
+    for name, other in (*levers(graph, setup), *fewer_trained(setup), *elsewhere(setup)):
         try:
             peak = ledger(build, replace(other)).peak
         except IronlawError:  # a captured model is in one format, and may refuse another batch

@@ -9,7 +9,7 @@ from ironlaw.engine.device.work.op_count import Attrs, Count, Kinds, Tensors, re
 kind = Kinds()
 
 
-@kind("contraction", like="linear")
+@kind("contraction", like="linear", keeps=((1, 0),))
 def quantised_linear(x: Tensors, y: Tensors, a: Attrs) -> Count:
     """[…, k] × [n, k]ᵀ with the weight in INT8 or INT4, then its scales (and zeros), then maybe a bias."""
     require_equal(x[0].shape[-1], x[1].shape[-1], "the inner sizes")
