@@ -1,11 +1,13 @@
 """Put the cases of the wide sweeps into the order in which `ironlaw measure` times them: the most telling first.
 
     python scripts/minute_cases.py [cuda|cpu]
+    python scripts/minute_cases.py cuda --corners        the stored order, with the sweep's corners early in it; some seconds
 
 A case counts for how much it narrows what is left open of the corpus' operators (`calibration.telling`), and of those of models that were
-opened (benchmarks/sealed_sets), for each second that it takes. First come an optimiser's steps, then three cases of every kind of kernel
-and those that go farthest in rows, operations and inner steps. How sure predictions are without any row is what the A100's transferred
-ones say; on a processor, the registry's. Written are minute_cuda.json and minute_cpu.json beside `measure/suites/chosen_cases.py`.
+opened (benchmarks/sealed_sets), for each second that it takes; an optimiser's steps come first, then three of every kind of kernel
+and the corners of the sweep (`seldom.corners`). How
+sure predictions are without any row is what the A100's transferred ones say; on a processor, the registry's. Written are minute_cuda.json
+and minute_cpu.json beside `measure/suites/chosen_cases.py`.
 """
 
 import argparse
@@ -19,7 +21,7 @@ from ironlaw.backends import require
 from ironlaw.backends.rows import Row
 from ironlaw.calibration import telling
 from ironlaw.calibration.traits import identity, trait
-from ironlaw.measure.suites.chosen_cases import written
+from ironlaw.measure.suites.chosen_cases import chosen_cases, written
 from ironlaw.registry.corpus_signatures import corpus
 
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
@@ -30,6 +32,7 @@ SELDOM = 0.005  # share of a run under which an operator is left out
 TARGETS, MOST = 1200, 2000
 CALLS, EACH = {"cuda": 11, "cpu": 20}, {"cuda": 0.003, "cpu": 0.02}  # of a case, and what else it takes
 LONGEST = 0.02  # seconds of one call
+EARLY = 330  # cases that come before the corners: an optimiser's steps, three of every kind
 STEPS, MOST_STEPPED = ("adamw",), 2e8  # lists of an optimiser: samples of kernels, but no single operator; and numbers in one
 NOT_TIMED = ("generated", "groups")  # parts whose functions have to be compiled first
 
@@ -63,12 +66,6 @@ class Prior:
         if not kernels or float(cost.device) <= 0.0:
             return None
         return trait(op, cost, kernels, self.library.signature(op, "eager")), float(cost.device)
-
-    def reach(self, op):
-        """Rows and operations for each byte, and inner steps, of the kernel that moves most."""
-        kernel = max(self.library.lower(op, self.machine, "eager"), key=lambda k: float(k.count) * float(k.data))
-        each = max(float(kernel.data), 1.0)
-        return float(kernel.rows) / each, float(kernel.flops) / each, float(kernel.depth)
 
 
 def targets(prior):
@@ -109,26 +106,46 @@ def from_opened(prior, runs, only_fp32):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("kind", nargs="?", default="cuda", choices=tuple(PRIOR))
-    kind = parser.parse_args().kind
+    parser.add_argument("--corners", action="store_true", help="only put the sweep's corners into the stored order")
+    args = parser.parse_args()
+    kind = args.kind
+    if args.corners:
+        with_corners()
+        return
     prior, known = Prior(kind), {}
     for op, params in sweep(kind):
         measured = prior.library.measured(Row(kind="op", op=op, params=params, busy_s=1.0, wall_s=1.0))
         seen = prior.seen(measured) if measured else None
         if seen and seen[1] < LONGEST:
-            known.setdefault(seen[0].op or repr((op, params)), ((op, params), *seen, prior.reach(measured)))
+            known.setdefault(seen[0].op or repr((op, params)), ((op, params), *seen))
     cases = list(known.values())
     wanted = targets(prior)
     print(f"{len(cases):,} cases, {len(wanted):,} operators of models", flush=True)
-    _, seen, seconds, reaches = zip(*cases, strict=True)
+    seen, seconds = [one for _, one, _ in cases], [each for _, _, each in cases]
     used = {one.curve for one, _ in wanted}
-    firsts = telling.first_of_kinds(seen, seconds, list(zip(*reaches, strict=True)))
-    first = sorted(firsts, key=lambda i: seen[i].curve not in used)  # no curve without a few samples, least of all those that models follow
+    first = [i for i in telling.first_of_kinds(seen, seconds) if seen[i].curve in used]  # no curve without a few samples
+    turned = {repr(spec) for spec in corners(kind)}
+    first = list(dict.fromkeys([*first, *(i for i, (spec, _, _) in enumerate(cases) if repr(spec) in turned)]))
     costs = [EACH[kind] + CALLS[kind] * each for each in seconds]
     chosen, sds = telling.order(seen, *zip(*wanted, strict=True), first, MOST, costs)
     place = written(kind)
     steps = [(op, params) for op, params in sweep(kind) if op in STEPS and params["tensors"] * params["size"] < MOST_STEPPED]
     place.write_text(as_json([*steps, *(cases[i][0] for i in chosen)][:MOST], sds))
     print(f"{place.name}: {len(chosen)} cases, sd {sds[0]:.3f} after one, {sds[99]:.3f} after 100, {sds[-1]:.3f} after all")
+
+
+def corners(kind):
+    from ironlaw.measure.suites.cuda.cases import seldom
+
+    return list(seldom.corners()) if kind == "cuda" else []
+
+
+def with_corners():
+    """What the list holds is still worth what it says: the corners are a hundredth of it."""
+    chosen, new = chosen_cases("cuda"), corners("cuda")
+    rest = [spec for spec in chosen.specs if spec not in new]
+    text = as_json([*rest[:EARLY], *new, *rest[EARLY:]][:MOST], [chosen.left(count) for count in range(1, MOST + 1)])
+    written("cuda").write_text(text)
 
 
 def as_json(cases, sds):

@@ -1,7 +1,7 @@
 """Which cases tell most about what models run: chosen one by one, each for how much it narrows what is left (`shared_errors`).
 
-First come a few of every kind of kernel, so that none is predicted by another's figures alone, nor a kernel of short rows by those of long
-ones; then whatever case lowers the variance of the corpus' operators most, each weighed by its share of the time.
+First come a few of every kind of kernel, so that none is predicted by another's figures alone; then whatever case lowers the variance of
+the corpus' operators most, each weighed by its share of the time.
 """
 
 from __future__ import annotations
@@ -15,15 +15,13 @@ from ironlaw.calibration.shared_errors import REPEATS, Side, Trait, covariances,
 EACH = (0.0, 0.5, 1.0)  # where a kind's first cases lie among all there are, from the shortest to the longest
 
 
-def first_of_kinds(cases: Sequence[Trait], seconds: Sequence[float], reaches: Sequence[Sequence[float]] = ()) -> list[int]:
-    """The first, the middle and the longest case of each kind of kernel, kinds in the order of their cases; then those that go farthest in
-    anything else that its time depends on, of which each of `reaches` has a number for every case."""
+def first_of_kinds(cases: Sequence[Trait], seconds: Sequence[float]) -> list[int]:
+    """The first, the middle and the longest case of each kind of kernel, kinds in the order of their cases."""
     kinds: dict[str, list[int]] = defaultdict(list)
     for i, case in enumerate(cases):
         kinds[case.curve].append(i)
     by_time = [sorted(some, key=seconds.__getitem__) for some in kinds.values()]
-    spread = [some[round(share * (len(some) - 1))] for share in EACH for some in by_time]
-    return list(dict.fromkeys([*spread, *(max(some, key=reach.__getitem__) for reach in reaches for some in by_time)]))
+    return list(dict.fromkeys(some[round(share * (len(some) - 1))] for share in EACH for some in by_time))
 
 
 def order(
