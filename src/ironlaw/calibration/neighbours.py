@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import mul
+from operator import mul, truediv
 from typing import Any
 
 from ironlaw.engine.arrays import Number, is_array
@@ -120,7 +120,9 @@ class Family:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Family:
         scales = tuple(data["scales"])
-        places = tuple(tuple(v / s for v, s in zip(place, scales, strict=True)) for place in data["places"])
+        if any(len(place) != len(scales) for place in data["places"]):
+            raise ValueError(f"a place has not {len(scales)} figures, as there are scales")
+        places = tuple(tuple(map(truediv, place, scales)) for place in data["places"])
         return cls(scales, data["noise"], data["signal"], data["widen"], places, tuple(data["residuals"]), tuple(data.get("extras", ())))
 
 

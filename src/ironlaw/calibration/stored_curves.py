@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from itertools import chain
+from math import isnan
 from typing import Any
 
 from ironlaw.calibration.curve import Curve
@@ -60,8 +62,9 @@ def family(name: str, values: Mapping[str, Any]) -> Family:
     for key in ("noise", "signal", "widen"):
         if not figure(f"{key} of {name}", values[key]):
             raise ValueError(f"{key} of {name} is 0")
-    numbers = [*values["scales"], *values["residuals"], *values.get("extras", ()), *(v for place in values["places"] for v in place)]
-    if not all(isinstance(v, (int, float)) and abs(v) <= LARGEST for v in numbers) or min(values["scales"]) <= 0:
+    numbers = [*values["scales"], *values["residuals"], *values.get("extras", ()), *chain.from_iterable(values["places"])]
+    valid = {int, float}.issuperset(map(type, numbers)) and max(map(abs, numbers)) <= LARGEST and not isnan(sum(numbers))
+    if not valid or min(values["scales"]) <= 0:
         raise ValueError(f"{name} has a value that is not a valid number")
     if len(values["places"]) != len(values["residuals"]) or not values["residuals"]:
         raise ValueError(f"{name} has {len(values['places'])} places and {len(values['residuals'])} residuals")
