@@ -5,6 +5,7 @@ from __future__ import annotations
 import cmath
 from collections.abc import Sequence
 from functools import lru_cache
+from operator import add, mul, sub
 
 from ironlaw.errors import BadValue
 
@@ -43,8 +44,8 @@ def _transform(values: list[complex]) -> list[complex]:
         a, b, c, d = values[0] + values[2], values[0] - values[2], values[1] + values[3], (values[3] - values[1]) * 1j
         return [a + c, b + d, a - c, b - d]
     even, odd = _transform(values[::2]), _transform(values[1::2])
-    turned = [a * b for a, b in zip(_turns(n), odd, strict=True)]
-    return [a + b for a, b in zip(even, turned, strict=True)] + [a - b for a, b in zip(even, turned, strict=True)]
+    turned = list(map(mul, _turns(n), odd))
+    return [*map(add, even, turned), *map(sub, even, turned)]
 
 
 @lru_cache(maxsize=32)

@@ -38,13 +38,13 @@ def folder(name: str | Path) -> Path:
     path = Path(name)
     if path.is_absolute():
         return path
-    slugs = sorted(script.parent.name for script in LABS.glob("*/lab.py"))
-    if str(name) in slugs:
-        return LABS / str(name)
+    if path.name == str(name) and (LABS / path / "lab.py").is_file():
+        return LABS / path
     from ironlaw import own_labs  # few have labs of their own
 
     own = own_labs.folder_of(str(name))
     if own is None:
+        slugs = sorted(script.parent.name for script in LABS.glob("*/lab.py"))
         raise unknown("lab", name, slugs, f"ironlaw lab new {name}")
     return own
 

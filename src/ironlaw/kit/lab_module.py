@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dis
-from functools import cached_property
+import os
+from functools import cached_property, lru_cache
 from importlib import import_module
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
@@ -29,8 +30,8 @@ class LabModule:
     @cached_property
     def names(self) -> frozenset[str]:
         """What the file defines, or imports by name. None of it runs: an act that is still closed brings no engine and no pictures."""
-        code: Any = self._loader.get_code(self._loader.name)
-        return frozenset(step.argval for step in dis.get_instructions(code) if step.opname == "STORE_NAME")
+        stat = os.stat(self._loader.path)
+        return _names(self._loader, stat.st_mtime_ns, stat.st_size)
 
     @cached_property
     def _module(self) -> Any:
@@ -43,6 +44,12 @@ class LabModule:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._module, name)
+
+
+@lru_cache(maxsize=512)  # of each module as it is: an author saves it and opens the page again
+def _names(loader: SourceFileLoader, saved: int, size: int) -> frozenset[str]:
+    code: Any = loader.get_code(loader.name)
+    return frozenset(step.argval for step in dis.get_instructions(code) if step.opname == "STORE_NAME")
 
 
 def _is_importable(folder: Path) -> bool:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 from html import escape
+from threading import local
 
 from markdown import Markdown
 from markdown.extensions.sane_lists import SaneListExtension
@@ -65,6 +66,14 @@ def whole_names(text: str) -> str:
     return NAMES.sub(r'<span class="il-together">\g<0></span>', text)
 
 
+class _Own(local):  # of a thread: to make a converter takes as long as to use it
+    def __init__(self) -> None:
+        self.converter = Markdown(extensions=[TableExtension(), SaneListExtension()])
+
+
+_own = _Own()
+
+
 @lru_cache(maxsize=4096)
 def _html(markdown: str) -> Markup:
     """Formulas bypass Markdown."""
@@ -74,7 +83,7 @@ def _html(markdown: str) -> Markup:
         formulas.append(formula(match))
         return f"\ue000{len(formulas) - 1}\ue001"
 
-    text = Markdown(extensions=[TableExtension(), SaneListExtension()]).convert(LATEX.sub(hold, HELD.sub("", markdown))).strip()
+    text = _own.converter.reset().convert(LATEX.sub(hold, HELD.sub("", markdown))).strip()
     text = EQUALS.sub("\u00a0\\1\u00a0", SETTING.sub(_button, text))
     text = RAISED.sub(lambda match: _read_out(match[0], spoken(match[0])), text)
     for symbol, term in TERMS:

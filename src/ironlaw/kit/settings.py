@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, TypeVar
 
 from ironlaw.kit.banner import banner
 from ironlaw.kit.prose import html
-from ironlaw.systems.fields import Parameter, parameters
+from ironlaw.systems.fields import Parameter, parameters, words
 from ironlaw.systems.limits import Limit, hit
 from ironlaw.widget import dials as widget
 from ironlaw.widget.dials import Dial
@@ -39,9 +38,9 @@ def _dial(one: Parameter, change: dict[str, Any]) -> Dial:
         unit = "" if one.unit == "/s" and "per second" in label else one.unit  # said once
         return widget.span(one.name, label, low, high, value, unit=unit, **more)
     offered = more.pop("options", tuple(one.options() if one.options else ()))
-    words = replace(one, shown=more.pop("shown", offered if isinstance(offered, Mapping) else one.shown)).words
+    shown = more.pop("shown", offered if isinstance(offered, Mapping) else one.shown)
     make = widget.select if one.dial == "select" else widget.choice
-    return make(one.name, label, [(option, words(option)) for option in offered], value, more.pop("disabled", None), **more)
+    return make(one.name, label, [(option, words(shown, option)) for option in offered], value, more.pop("disabled", None), **more)
 
 
 def read(setting: type[S], values: Mapping[str, Any], /, **fixed: Any) -> S:

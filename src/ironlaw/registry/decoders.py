@@ -6,6 +6,7 @@ import inspect
 import os
 from collections.abc import Mapping
 from dataclasses import fields
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,7 @@ PATHS = ("./", "../", "/", "~")  # what begins like this is a place, whether or 
 
 def is_place(name: str) -> bool:
     """Whether a model is given by its config.json, and not by a slug."""
-    if names_only():
+    if names_only() or name in workloads():
         return False
     place = name.removeprefix("hf:")
     if name.startswith(("hf:", *PATHS)) or Path(place).name == "config.json" or (os.path.isdir(place) and normal(name) not in workloads()):
@@ -58,6 +59,11 @@ def decoder(name: str) -> Decoder:
         if name.startswith(PATHS) and not place.exists():
             raise BadValue(f"there is no {name}; give a folder with the config.json of a transformers model", "model")
         return from_config(place)
+    return _registered(name)
+
+
+@cache
+def _registered(name: str) -> Decoder:
     if normal(name) not in workloads():
         known = [slug for slug in workloads() if about(slug)["family"] in FAMILIES]
         raise unknown(

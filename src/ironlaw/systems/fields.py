@@ -71,7 +71,7 @@ class Parameter:
         return self.tried or (tuple(self.options()) if self.options is not None else tuple(self.more.get("steps", ())))
 
     def words(self, value: Any) -> str:
-        return _words(self.shown, value)
+        return words(self.shown, value)
 
     def take(self, value: Any) -> Any:
         """What a dial that stands there means: the nearest stop, where it only has those."""
@@ -231,7 +231,8 @@ def _column(options: Sequence[Any]) -> str:
     return "bool" if kinds == {bool} else "int64" if kinds == {int} else "double" if kinds <= {int, float} else "string"
 
 
-def _words(words: Words, value: Any) -> str:
-    if isinstance(words, Mapping):
-        return str(words[value])
-    return words(value) if callable(words) else words.format(value)
+def words(shown: Words, value: Any) -> str:
+    """What a list shows for a value."""
+    if isinstance(shown, Mapping):
+        return str(shown[value])
+    return shown(value) if callable(shown) else shown.format(value)

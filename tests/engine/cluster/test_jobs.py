@@ -78,9 +78,7 @@ def test_rails_keep_a_group_under_one_leaf() -> None:
 
 def test_a_line_sends_both_ways_and_stops_at_its_ends() -> None:
     line = FabricJob("line", 8, LINE, 1e9, 1.0, 4)
-    assert sorted((a, b) for a, b, _ in line.flows()) == [
-        (0, 1), (1, 0), (1, 2), (2, 1), (2, 3), (3, 2), (4, 5), (5, 4), (5, 6), (6, 5), (6, 7), (7, 6),
-    ]  # fmt: skip
+    assert line.leaving(range(8)) == {0: 1e9, 1: 2e9, 2: 2e9, 3: 1e9, 4: 1e9, 5: 2e9, 6: 2e9, 7: 1e9}
     assert line.port_bytes == 2e9 and FabricJob("pair", 8, LINE, 1e9, 1.0, 2).port_bytes == 1e9
 
 
@@ -110,6 +108,14 @@ def test_an_exchange_leaves_pair_by_pair(at: list[int], group: int) -> None:
     leaving = {tree: sum(a == tree != b for a, b in pairs) / group for tree in set(at)}
     found = FabricJob("exchange", 8, EXCHANGE, 1.0, 1.0, group).leaving(at)
     assert found == pytest.approx({tree: size for tree, size in leaving.items() if size})
+
+
+@given(st.lists(st.integers(0, 3), min_size=8, max_size=8), st.sampled_from([1, 2, 4, 8]))
+def test_a_ring_and_a_line_leave_flow_by_flow(at: list[int], group: int) -> None:
+    lines = [pair for a in range(7) if a // group == (a + 1) // group for pair in ((a, a + 1), (a + 1, a))]
+    for kind, flows in ((RING, [(a, (a + 1) % 8) for a in range(8)]), (LINE, lines)):
+        leaving = {tree: sum(at[a] == tree != at[b] for a, b in flows) for tree in set(at)}
+        assert FabricJob("job", 8, kind, 2.0, 1.0, group).leaving(at) == {tree: 2.0 * count for tree, count in leaving.items() if count}
 
 
 def test_half_of_the_placements_are_worse_than_the_typical_one() -> None:

@@ -7,8 +7,9 @@ its NICs can send. Where a share c of the flows meet in pairs on a link, c/2 of 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 from ironlaw.engine.cluster.placement import fragmented
@@ -49,27 +50,20 @@ class FabricJob:
             return self.size * min(2, self.group - 1)
         return self.size if self.nodes > 1 else 0.0
 
-    def flows(self) -> Iterator[tuple[int, int, float]]:
-        """(node, node, bytes of one NIC) of a step, in a ring or a line."""
-        if self.kind == RING:
-            yield from ((i, (i + 1) % self.nodes, self.size) for i in range(self.nodes) if self.nodes > 1)
-            return
-        for first in range(0, self.nodes, self.group):
-            members = range(first, first + self.group)
-            yield from ((a, a + step, self.size) for step in (1, -1) for a in members if a + step in members)
-
     def leaving(self, at: Sequence[int]) -> dict[int, float]:
         """Subtree -> bytes that one NIC of all its nodes send out of it in a step, where node i of the job is in subtree at[i]."""
+        if self.kind == RING:
+            flows = Counter(here for here, there in zip(at, [*at[1:], *at[:1]], strict=True) if here != there)
+            return {subtree: count * self.size for subtree, count in flows.items()}
+        groups = [at[first : first + self.group] for first in range(0, self.nodes, self.group)]
+        if self.kind == LINE:  # each end of a pair sends to the other
+            meet = [pair for group in groups for pair in pairwise(group) if pair[0] != pair[1]]
+            return {subtree: count * self.size for subtree, count in Counter(chain.from_iterable(meet)).items()}
         out: dict[int, float] = {}
-        if self.kind == EXCHANGE:  # members of a group in a subtree × those outside it, not pair by pair
-            for first in range(0, self.nodes, self.group):
-                for subtree, members in Counter(at[first : first + self.group]).items():
-                    if members < self.group:
-                        out[subtree] = out.get(subtree, 0.0) + members * (self.group - members) * self.size / self.group
-            return out
-        for a, b, size in self.flows():
-            if at[a] != at[b]:
-                out[at[a]] = out.get(at[a], 0.0) + size
+        for group in groups:  # members of a group in a subtree × those outside it, not pair by pair
+            for subtree, members in Counter(group).items():
+                if members < self.group:
+                    out[subtree] = out.get(subtree, 0.0) + members * (self.group - members) * self.size / self.group
         return out
 
 

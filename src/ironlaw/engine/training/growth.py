@@ -45,7 +45,7 @@ class Growth:
             ]
         )  # fmt: skip
         pairs = zip(self.one.update.bytes, self.two.update.bytes, strict=True)
-        update = replace(self.one.update, bytes=tuple([a + more * (b - a) for a, b in pairs]))
+        update = self.one.update._replace(bytes=tuple([a + more * (b - a) for a, b in pairs]))
         return replace(self.one, run=Run(loads), update=update)
 
     def peak(self, batch: float) -> float:

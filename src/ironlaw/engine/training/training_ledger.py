@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from ironlaw.engine.arrays import Number
 from ironlaw.engine.device.types import Graph
@@ -25,8 +25,7 @@ ONE_LOSS = 4.0  # bytes: the caller holds the loss, in FP32
 RUNS = 12  # of a graph that are kept
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(NamedTuple):
     """What lies in memory while one op runs, in the order of `ROWS`."""
 
     phase: str  # forward, again (recomputed), backward, update

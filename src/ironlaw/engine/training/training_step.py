@@ -8,8 +8,8 @@ With checkpoints a segment keeps what comes in, whatever autograd would, and run
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import count
+from typing import NamedTuple
 
 from ironlaw.engine.arrays import Number, smallest
 from ironlaw.engine.training.outline import Outline, Place
@@ -19,8 +19,7 @@ FORWARD, BETWEEN, AGAIN, BACKWARD = "forward", "between", "again", "backward"
 KEPT, HEAD, PASSING = range(3)
 
 
-@dataclass(frozen=True, slots=True)
-class Load:
+class Load(NamedTuple):  # thousands are made at every turn of a dial
     """Bytes while one op runs: kept for backward, of head and loss, passing through, and of the weights' gradients so far."""
 
     phase: str
