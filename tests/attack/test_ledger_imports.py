@@ -75,7 +75,7 @@ def draw_pages(ledger, slugs=LABS):
 def test_ledgers_by_the_schema_and_mutations_of_them(fresh, figure):
     seen = {"accepted": 0, "refused": 0}
 
-    @fuzzing(20, 400)
+    @fuzzing(12, 400)
     @given(ledgers())
     def attempt(data):
         with fresh() as ledger:
@@ -90,7 +90,7 @@ def test_ledgers_by_the_schema_and_mutations_of_them(fresh, figure):
 
     attempt()
     figure(f"{sum(seen.values())} random ledgers: {seen['refused']} refused whole, {seen['accepted']} imported, no reader failed")
-    assert seen["accepted"] > 5
+    assert seen["accepted"] > 3
 
 
 def test_pages_of_random_ledgers(fresh, figure):

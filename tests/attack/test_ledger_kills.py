@@ -1,6 +1,6 @@
 """Writers that are killed (-9) at any moment, two at a time: no acknowledged event is lost, and the chain never breaks or forks.
 
-A second or two each, and longer where a busy machine has not come to a few kills by then; `IRONLAW_ATTACK=full` gives every attack 60.
+A second or less each, and longer where a busy machine has not come to a few kills by then; `IRONLAW_ATTACK=full` gives every attack 60.
 """
 
 import json
@@ -88,7 +88,7 @@ print(json.dumps({"kills": kills + 2}))
 
 
 def test_kills_of_writers_lose_nothing_acknowledged(folder, figure):
-    kills = run(WRITERS, folder, 2)["kills"]
+    kills = run(WRITERS, folder, 1)["kills"]
     acknowledged = (folder / "acks").read_text().split()
     with open_ledger(folder / "ledger.db") as ledger:
         held = [event.id for event in ledger.history()]
@@ -121,7 +121,7 @@ print(json.dumps({"kills": kills, "left": sorted(found.name for found in folder.
 
 
 def test_kills_at_birth_leave_no_half_of_a_ledger_and_nothing_behind(folder, figure):
-    told = run(BIRTHS, folder, 1)
+    told = run(BIRTHS, folder, 0.5)
     figure(f"{told['kills']} kills while a ledger is created: none half, nothing left behind")
     assert told["kills"] > 3 and told["left"] == []
 
@@ -153,6 +153,6 @@ print(json.dumps({"kills": kills, "seen": seen}))
 
 def test_kills_while_a_broken_ledger_is_set_aside(folder, figure):
     """At no moment is there no ledger, or an empty one: before, it is the broken one, and after, the rest of it."""
-    told = run(REPAIRS, folder, 2)
+    told = run(REPAIRS, folder, 1)
     figure(f"{told['kills']} kills while a broken ledger is set aside: nothing lost ({told['seen']} after the old file had its new name)")
     assert told["kills"] > 3
