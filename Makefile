@@ -13,10 +13,10 @@ SETUP := python3 scripts/setup.py
 APART := torch browser postgres slow attack release
 # quick enough, but together more than the half minute that check may take. Each line is one process: a second worker would collect all
 # tests again, import PyTorch again and open each lab again, and a third process hand them out (milliseconds a test, of ten thousand)
-LABS := tests/labs
+LABS := tests/labs tests/figures
 ASKED := $(wildcard tests/cli tests/registry tests/calibration tests/test_compare.py)
 SERVED := $(wildcard tests/measure tests/server tests/recall tests/kit)
-THE_REST := $(wildcard tests/engine/serving tests/engine/cluster tests/engine/advice tests/engine/training tests/study tests/backends tests/worker tests/classroom tests/site tests/pages tests/manual tests/figures tests/pictures tests/widget tests/test_errata.py tests/ledger tests/report)
+THE_REST := $(wildcard tests/engine/serving tests/engine/cluster tests/engine/advice tests/engine/training tests/study tests/backends tests/worker tests/classroom tests/site tests/pages tests/manual tests/pictures tests/widget tests/test_errata.py tests/ledger tests/report)
 # what opens labs on the one server that these tests share; the other half of the browser's tests has pages of its own
 OPENED := $(addprefix tests/browser/test_,explore.py flow_browser.py formulas.py lab_01_browser.py lab_11_browser.py lab_v2_17_browser.py labs_browser.py review_browser.py sketch_and_chain.py start_page.py state_browser.py way_in.py)
 # judged in a browser, of labs that tests/labs has computed already; after it, since a browser is driven by a loop that others would find running
@@ -31,7 +31,7 @@ BROWSER := $(WITH_CHROMIUM) $(BIN)/pytest
 ATTACK := $(BROWSER) tests/attack
 # what each test took, and whether its folder keeps to its budget (tests/budget.toml)
 CPU_LOG := .pytest_cache/cpu_seconds.jsonl
-# of three at a time one is mostly waiting, for its browser or its processes. What is long begins first, and the others give way to the
+# of four at a time two are mostly waiting, for their browsers or their processes. What is long begins first, and the others give way to the
 # first of all: mypy has one thread, and a browser stalls where it gets too little
 TOGETHER := python3 scripts/side_by_side.py
 
@@ -51,7 +51,7 @@ test: check ## all of check, then the command line, the labs, the ledger and the
 	@$(SETUP) torch
 	@$(SETUP) browser >/dev/null
 	@[ -n "$$IRONLAW_TEST_POSTGRES" ] || $(SETUP) postgres >/dev/null
-	@$(TOGETHER) --at-once 3 '$(BROWSER) $(OPENED)' '$(BIN)/pytest tests/torch' '$(BROWSER) $(LABS) $(PICTURES)' '$(BIN)/pytest $(ASKED)' \
+	@$(TOGETHER) --at-once 4 '$(BROWSER) $(OPENED)' '$(BIN)/pytest tests/torch' '$(BROWSER) $(LABS) $(PICTURES)' '$(BIN)/pytest $(ASKED)' \
 		'$(BIN)/pytest $(SERVED)' '$(BIN)/pytest $(THE_REST)' '$(ATTACK)' \
 		'$(BROWSER) tests/browser $(OPENED:%=--ignore=%) $(PICTURES:%=--ignore=%)' '$(BIN)/pytest tests/slow' '$(POSTGRES)'
 	@$(BIN)/python scripts/budget.py $(CPU_LOG)
