@@ -217,7 +217,7 @@ def test_a_fixed_layout_never_beats_the_free_search(sh):
 
 def test_a_fleets_figures_are_those_of_a_run_that_lasts(sh):
     """Two of three devices, at a rate at which what is made is what was asked for."""
-    row = sh.json("capacity", MODEL, "--on", "l4", "--tp", "2", "--fleet", "3", "--output", "30", "--tbt", "20ms", "--requests", "600")[
+    row = sh.json("capacity", MODEL, "--on", "l4", "--tp", "2", "--fleet", "3", "--output", "30", "--tbt", "20ms", "--requests", "300")[
         "choices"
     ][0]
     assert row["devices"] == 2 and row["tokens_per_s"] == pytest.approx(row["largest_rate"] * 30, rel=0.1)

@@ -1,5 +1,6 @@
 """What holds of every lab, act, limit and dial. What a lab has to say for it stands in acts.py and acts_v2.py."""
 
+import random
 import re
 from contextlib import ExitStack
 from functools import cache
@@ -10,6 +11,7 @@ import pytest
 from acts import VOLUME_1, Act, Lab, acts
 from acts_v2 import VOLUME_2
 from headless import Page, bare, figure, turned
+from how_thorough import RELEASE
 from ledger_at_hand import open_ledger
 from rates import unlabelled
 from wording import TAG, faults, sentences
@@ -220,8 +222,11 @@ def other_values(dial):
 
 @pytest.mark.parametrize("act", ACTS, ids=lambda act: act.name)
 def test_every_dial_changes_what_is_seen(pages, act: Act):
-    """While it is turned: what is drawn at rest comes by the same way, and may take ten times as long."""
+    """While it is turned: what is drawn at rest comes by the same way, and may take ten times as long. Half of the dials, drawn by the
+    act's name; before a release all."""
     page, turned_so_far = pages(act.slug), set()
+    names = [dial["id"] for dial in page.piece(f"{act.act}.instrument").spec["dials"]]
+    asked = set(names if RELEASE else random.Random(act.name).sample(names, (len(names) + 1) // 2))
     for base in act.bases:
         still = turn(page, act, base, moving=True)
         before = {part: str(still[part]) for part in act.seen}
@@ -230,12 +235,12 @@ def test_every_dial_changes_what_is_seen(pages, act: Act):
         for dial in piece.spec["dials"]:
             name = dial["id"]
             now = {**dial, **still["dials"].get(name, {}), "value": stand[name]}
-            if now.get("hidden") or name in turned_so_far or name in act.elsewhere:
+            if now.get("hidden") or name not in asked - turned_so_far - set(act.elsewhere):
                 continue
             views = (turn(page, act, {**base, name: value}, moving=True) for value in other_values(now))
             if any({part: str(view[part]) for part in before} != before for view in views):
                 turned_so_far.add(name)
-    assert turned_so_far | set(act.elsewhere) == {dial["id"] for dial in page.piece(f"{act.act}.instrument").spec["dials"]}
+    assert turned_so_far == asked - set(act.elsewhere) and set(act.elsewhere) <= set(names)
 
 
 @pytest.mark.parametrize("act", [act for act in ACTS if act.still[0]], ids=lambda act: act.name)

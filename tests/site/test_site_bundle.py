@@ -32,6 +32,8 @@ from ironlaw.site.desk import Desk, new_learner
 owner, sizes = new_learner(), {{}}
 from ironlaw.kit.lab import LABS
 for number, lab in enumerate(sorted(path.parent.name for path in LABS.glob("*/lab.py") if path.parent.name != "_template")):
+    if lab != "review" and number % {step}:
+        continue
     desk = Desk(owner, "[]", "../../")
     answer = json.loads(desk.ask(json.dumps({{"do": "open", "lab": lab}})))
     assert "could not be shown" not in json.dumps(answer), answer
@@ -72,7 +74,7 @@ def unpacked(archive, tmp_path_factory):
 
 
 def test_every_page_opens_with_the_archive_alone(unpacked):
-    program = PROGRAM.format(absent=ABSENT, place=str(unpacked), every=1 if RELEASE else 6)
+    program = PROGRAM.format(absent=ABSENT, place=str(unpacked), step=1 if RELEASE else 3, every=1 if RELEASE else 6)
     run = subprocess.run([sys.executable, "-I", "-S", "-c", program], check=False, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     sizes = json.loads(run.stdout)
