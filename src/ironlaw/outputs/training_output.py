@@ -123,7 +123,7 @@ class ClusterJson(TypedDict):
     costs: Annotated[dict[str, Any], "what a million tokens cost"]
     doubling: Annotated[dict[str, Any] | None, "the first layout on twice the devices"]
     published_over_predicted: Annotated[Sequence[float], "between which four of five published runs came out, over their prediction"]
-    published_on_machine: Annotated[bool, "whether any of those runs was on this machine; if not, the ranges are wider"]
+    published_on_machine: Annotated[bool, "whether any of those runs was on this machine; False with experts too: ranges are wider"]
     sources: Sequence[str]
 
 

@@ -31,7 +31,7 @@ from ironlaw.systems.training.host_memory import host_of, offloading
 from ironlaw.systems.training.reserves import FILLED, reserves
 from ironlaw.systems.training.shard_times import BUSY
 from ironlaw.systems.training.stack_steps import Way, able, stack_compute, way_of
-from ironlaw.systems.training.training_runs import machines_seen, spread_on
+from ironlaw.systems.training.training_runs import like, spread_on
 from ironlaw.units import show
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ class Cluster(Question):
         known = known_prices([chip], self.price or {})
         ranked = [_given(self, job, predictor)] if self.layout else _searched(self, job, predictor)
         best = ranked[0]
-        failures, spread = _failures(self, shape, best), spread_on(self.way.stack, chip.slug)
+        failures, spread = _failures(self, shape, best), spread_on(self.way.stack, chip.slug, shape)
         return {
             "model": shape.name, "parameters": shape.parameters, "devices": self.devices, "box": at.slug,
             "hardware": chip.slug, "basis": chip.basis(BUSY), "batch_tokens": self.batch_tokens, "seq": job.seq, "batch": job.batch,
@@ -147,7 +147,7 @@ class Cluster(Question):
             "traffic": _traffic(best, job), "failures": failures,
             "costs": _costs(self, chip, known.get(chip.slug), failures["tokens_per_day"] / DAY, spread),
             "doubling": _doubling(self, job, best, predictor),
-            "published_over_predicted": (1.0 / spread, spread), "published_on_machine": chip.slug in machines_seen(),
+            "published_over_predicted": (1.0 / spread, spread), "published_on_machine": like(chip.slug, shape),
             "sources": [*at.sources, *self.way.stack.sources],
         }  # fmt: skip
 

@@ -98,7 +98,7 @@ class TrainingLayout(Question):
 
     @result("longest step of four runs in five", "s", "low")
     def step_most_s(self) -> float:
-        return self.step_s * spread_on(self.way.stack, self.chip.slug)
+        return self.step_s * spread_on(self.way.stack, self.chip.slug, decoder(self.model))
 
     @result("share of the peak that the model's FLOPs reach", "%", "high")
     def mfu(self) -> float:

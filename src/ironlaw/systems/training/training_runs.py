@@ -46,9 +46,14 @@ def machines_seen() -> frozenset[str]:
     return frozenset(box(str(row["box"])).device for row in published("training_runs").rows)
 
 
-def spread_on(own: Stack, machine: str) -> float:
-    """The factor of an interval. Where no published run was, errors of the machine's own law come on top: as much again, a premise."""
-    return own.spread if machine in machines_seen() else own.spread**2
+def like(machine: str, shape: Shape) -> bool:
+    """Whether the stacks were fitted to runs on such a machine, of such a model: none of them had experts."""
+    return machine in machines_seen() and not shape.experts
+
+
+def spread_on(own: Stack, machine: str, shape: Shape) -> float:
+    """The factor of an interval. Where no fitted run was, errors of the machine's own law come on top: as much again, a premise."""
+    return own.spread if like(machine, shape) else own.spread**2
 
 
 def rows(sealed: bool) -> list[Mapping[str, Any]]:
@@ -79,8 +84,9 @@ def _kind(row: Mapping[str, Any]) -> Trained:
     data = int(row["devices"]) // (sizes["tensor"] * sizes["pipeline"])
     layout = Layout(**sizes, data=data, recompute=str(row["recompute"]))  # type: ignore[arg-type]
     way = Way(own, str(row["mode"]), "" if row["products"] == "bf16" else str(row["products"]))
-    step = stack_step(decoder(str(row["model"])), layout, at, int(row["batch"]), int(row["seq"]), way)
-    return Trained(str(row["run"]), own.slug, float(row["step"]), step.total, spread_on(own, at.device))
+    shape = decoder(str(row["model"]))
+    step = stack_step(shape, layout, at, int(row["batch"]), int(row["seq"]), way)
+    return Trained(str(row["run"]), own.slug, float(row["step"]), step.total, spread_on(own, at.device, shape))
 
 
 def layout_of(row: Mapping[str, Any], per_box: int) -> Layout:
