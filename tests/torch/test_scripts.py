@@ -14,11 +14,14 @@ torch = pytest.importorskip("torch")
 
 import ironlaw as il  # noqa: E402
 from ironlaw.engine.device.host_links import LINK, PAGEABLE, WAITS  # noqa: E402
+from ironlaw.engine.device.memory import footprint  # noqa: E402
 from ironlaw.engine.device.types import Graph  # noqa: E402
 from ironlaw.engine.device.work import BYTES, COLLECTIVE, RANKS  # noqa: E402
 from ironlaw.errors import BadValue, IronlawError, MissingExtra  # noqa: E402
 from ironlaw.systems.script_captures import is_script  # noqa: E402
 from ironlaw.tracing import replay  # noqa: E402
+from ironlaw.tracing.equal_passes import Differs  # noqa: E402
+from ironlaw.tracing.graph_json import to_json  # noqa: E402
 from ironlaw.tracing.scripts.real_steps import timed_steps  # noqa: E402
 from ironlaw.tracing.scripts.run_script import Script, run_script  # noqa: E402
 
@@ -148,6 +151,51 @@ for i in range(100):
         optimizer.zero_grad()
 """
     assert steps_of(captured(tmp_path, text)) == (3, 3, True)
+
+
+PARTS = """
+import sys, torch
+sys.passes = []
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.norm, self.last = torch.nn.Linear(8, 16), torch.nn.BatchNorm1d(16), torch.nn.Linear(16, 4)
+    def forward(self, x):
+        sys.passes.append(1)
+        return self.last(self.norm(self.first(x)).relu())
+net = Net()
+optimizer = torch.optim.AdamW(net.parameters())
+for step in range(100):
+    for part in range(5):
+        out = net(torch.randn(4, 8))
+        loss = (LOSS) / 5
+        loss.backward()
+    torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+    optimizer.step()
+    optimizer.zero_grad()
+    print(loss.item())
+"""
+
+
+def test_equal_microbatches_of_a_script_are_captured_once(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = PARTS.replace("LOSS", "out.square().mean()")
+    whole, passes = captured(tmp_path, text), len(sys.passes)
+    graph = captured(tmp_path, text, alike=True)
+    assert (passes, len(sys.passes)) == (3 * 5, 3 * 2) and steps_of(graph) == steps_of(whole) == (10, 5, True)
+    first, second = to_json(graph), to_json(whole)
+    assert first["ops"] == second["ops"] and first["tensors"] == second["tensors"] and footprint(graph) == footprint(whole)
+    differing = {name for name in whole.settings if whole.settings[name] != graph.settings[name]}
+    assert differing <= {"calls", "held", "taken"}  # a loss that is read is another number, which nobody knows either way
+
+
+def test_a_script_whose_microbatches_end_otherwise_is_run_again(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = PARTS.replace("LOSS", "out.square().mean() if part < 4 else out.logsumexp(1).mean()")
+    with pytest.raises(Differs):
+        captured(tmp_path, text, alike=True)
+    ops = il.analyze(written(tmp_path, text), on="h100", modes="eager").graph.ops
+    assert [op.kind for op in ops] == [op.kind for op in captured(tmp_path, text).ops]
 
 
 def test_two_optimisers_take_turns_in_one_unit(tmp_path):

@@ -90,8 +90,9 @@ def real_steps(asked: Any) -> RealSteps:
     return RealSteps(**worker.run(REAL, request, name=asked.target, limit_s=asked.limit))
 
 
-def _run(asked: Any, changes: Collection[str] = (), times: int = 1, taken: Any = None) -> tuple[Graph, dict[str, Any]]:
-    """`taken`: how far the first run has come, and the numbers that it has read."""
+def _run(asked: Any, changes: Collection[str] = (), times: int = 1, taken: Any = None, alike: bool = True) -> tuple[Graph, dict[str, Any]]:
+    """`taken`: how far the first run has come, and the numbers that it has read. `alike`: microbatches that seem equal are; where they
+    turn out not to be, the script is run once more."""
     graphs: list[Graph] = []
     again = bool(changes) or times > 1
     with operator_count() as progress:
@@ -108,9 +109,12 @@ def _run(asked: Any, changes: Collection[str] = (), times: int = 1, taken: Any =
             "steps": taken["steps"] if taken else asked.steps,
             "real": False,
             "world": asked.world,
+            "alike": alike,
         }
         request |= {"progress": progress is not None, "quiet": again, "numbers": taken["numbers"] if taken else None}
         sizes = worker.run(JOB, request, name=asked.target, limit_s=asked.limit, on_part=keep)[""]
+    if sizes is None:
+        return _run(asked, changes, times, taken, alike=False)
     graph = graphs[-1]
     if again:
         with suppress(KeyError):  # the first capture has said them already

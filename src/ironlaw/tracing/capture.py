@@ -68,6 +68,7 @@ def captured(
         raise MissingExtra("capture needs PyTorch; install it with: pip install torch") from None
     from torch.utils import _pytree as pytree
 
+    from ironlaw.tracing.equal_passes import Differs
     from ironlaw.tracing.fake_run import run, step
     from ironlaw.tracing.fakes import Fakes
     from ironlaw.tracing.recorder import Recorder
@@ -99,7 +100,7 @@ def captured(
             if not guessed or recorder.backwards:
                 break
             guessed = before.graded = False  # it names a backward pass that it does not take
-        except Exception as error:
+        except (Exception, Differs) as error:
             if before.alike and getattr(recorder.skipped, "copied", False):
                 before.alike = False
                 continue

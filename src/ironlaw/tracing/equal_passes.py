@@ -2,8 +2,9 @@
 models and its backward pass did is written down once more under new names.
 
 The user's own code runs as it stands each time: the loss on tensors of the same forms, its gradient, the optimiser. The first pass is
-not taken as the pattern, because later ones add to the gradients that it makes. A pass that begins otherwise runs, and may be the next
-pattern. Where it turns out to be another one later, `Differs` is raised, and the step is captured without this.
+not taken as the pattern, because later ones add to the gradients that it makes; in a rehearsal, which writes nothing down, it is. A pass
+that begins otherwise runs, and may be the next pattern. Where it turns out to be another one later, `Differs` is raised, and the step is
+captured without this.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import wraps
 from typing import Any
 
 import torch
@@ -24,8 +26,8 @@ from ironlaw.tracing.skipped_microbatches import form, forms
 from ironlaw.tracing.target import changed
 
 
-class Differs(Exception):
-    """A pass is not like the one before, which was seen too late."""
+class Differs(BaseException):
+    """A pass is not like the one before, which was seen too late. No code of a script's should catch this."""
 
 
 @dataclass(frozen=True)
@@ -80,8 +82,9 @@ class Copied:
 class EqualPasses:
     answering = False  # ops that are written down are those of the user's code
 
-    def __init__(self, recorder: Any, modules: Collection[torch.nn.Module]) -> None:
-        self.recorder, self.modules = recorder, modules
+    def __init__(self, recorder: Any) -> None:
+        self.recorder = recorder
+        self.modules: dict[torch.nn.Module, Any] = {}  # whose calls may be repeated, and what each has as its own `forward`
         self.copied = False  # whether anything was written down without being run
         self.begin_again()
 
@@ -93,6 +96,19 @@ class EqualPasses:
         self.copy: Copied | None = None
         self.copies: list[Copied] = []
         self.recorder.named = None
+
+    def watch(self, module: torch.nn.Module) -> None:
+        """Its calls may be repeated from the next one on."""
+        if module in self.modules:
+            return
+        forward = module.forward
+        self.modules[module] = module.__dict__.get("forward")
+
+        @wraps(forward)
+        def replacement(*args: Any, **kwargs: Any) -> Any:
+            return self.call(module, forward, args, kwargs)
+
+        module.__dict__["forward"] = replacement
 
     # ---- what the second pass does
 
@@ -120,8 +136,10 @@ class EqualPasses:
         return changed(tree, one), tuple(names)
 
     def call(self, module: torch.nn.Module, forward: Any, args: Any, kwargs: Any) -> Any:
-        if self.depth or self.passes < 1:
+        if self.depth or (self.passes < 1 and not self.recorder.rehearsing):
             return forward(*args, **kwargs)
+        if self.began is None:
+            self.begin()
         inner = forms((args, kwargs))
         key = id(module), inner, module.training, torch.is_grad_enabled(), torch.is_autocast_enabled("cpu")
         calls = self.pattern.calls if self.pattern is not None else []
@@ -163,10 +181,13 @@ class EqualPasses:
             else:
                 self.pattern = None
         self.passes += 1
-        self.place, self.recorder.named = 0, []
-        self.read = 0
-        self.began = Pattern(self.mark(), dict(self.recorder.names), self.recorder.named)
+        self.place = self.read = 0
+        self.begin()
         return out
+
+    def begin(self) -> None:
+        self.recorder.named = []
+        self.began = Pattern(self.mark(), dict(self.recorder.names), self.recorder.named)
 
     def ended(self, start: Mark, out: Any) -> None:
         """The pattern is whole, if nothing but gradients of weights came out."""
@@ -338,20 +359,15 @@ def moved(at: int, here: list[int], there: list[int]) -> int:
 
 @contextmanager
 def repeating(recorder: Any, modules: Collection[torch.nn.Module]) -> Iterator[EqualPasses]:
-    passes = EqualPasses(recorder, modules)
-    own = {module: module.__dict__.get("forward") for module in modules}
-
-    def replacement(module: torch.nn.Module, forward: Any) -> Any:
-        return lambda *args, **kwargs: passes.call(module, forward, args, kwargs)
-
+    passes = EqualPasses(recorder)
     for module in modules:
-        module.__dict__["forward"] = replacement(module, module.forward)
+        passes.watch(module)
     try:
         yield passes
         passes.lives()
     finally:
         recorder.named = None
-        for module, forward in own.items():
+        for module, forward in passes.modules.items():
             del module.__dict__["forward"]
             if forward is not None:
                 module.__dict__["forward"] = forward

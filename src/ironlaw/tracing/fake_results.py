@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
-CPU = torch.device("cpu")
+CPU, META = torch.device("cpu"), torch.device("meta")
 Undispatched = torch._C._DisableTorchDispatch  # while one of these lives, no mode sees a call; `no_dispatch` makes a generator each time
 PLAIN = (int, float, bool, str, type(None), torch.dtype, torch.device, torch.memory_format, torch.layout)
 
@@ -81,7 +81,7 @@ class FakeResultCache:
 
     def again(self, result: FakeResult, tensors_in: list[Tensor]) -> FakeTensor:
         guard = Undispatched()  # type: ignore[no-untyped-call]
-        bare = torch.empty_strided(result.shape, result.stride, dtype=result.dtype, device="meta")
+        bare = torch.empty_strided(result.shape, result.stride, dtype=result.dtype, device=META)
         if result.view_of >= 0:
             bare.set_(tensors_in[result.view_of].untyped_storage(), result.offset, result.shape, result.stride)
         fake = self.of(bare)

@@ -35,7 +35,7 @@ def recording(
         stack.enter_context(changed_steps.counted(fakes.recorder))
         stack.enter_context(changed_steps.changed(changes, modules))
         skipped: Any = stack.enter_context(skipping(changes, modules))
-        if skipped is None and alike and modules:
+        if skipped is None and alike:
             skipped = stack.enter_context(repeating(fakes.recorder, modules))
         fakes.recorder.skipped = skipped
         fakes.recorder.blocks = len(changed_steps.blocks(modules))
@@ -129,7 +129,7 @@ def loss_of(out: Any) -> Any:
     return sum(sums[1:], sums[0])
 
 
-def script(go: Any, fakes: Fakes, changes: Collection[str] = ()) -> None:
+def script(go: Any, fakes: Fakes, changes: Collection[str] = (), alike: bool = False) -> None:
     """A whole script, whose models and optimisers are made on the way."""
-    with recording(fakes, [], True, changes):
+    with recording(fakes, [], True, changes, alike):
         changed_steps.cast(go, changes, fakes.recorder.path)()

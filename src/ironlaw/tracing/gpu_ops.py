@@ -4,7 +4,7 @@ layers and cells are recorded as the GPU runs them. Gradients work as usual."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import torch
@@ -117,6 +117,17 @@ GPUS = ("cuda", "xpu", "hip", "mps")
 LEAVING = (Tensor.numpy, Tensor.tolist, Tensor.__array__)
 
 
+FUNCTIONS = (functional.multi_head_attention_forward, functional.scaled_dot_product_attention, functional.rms_norm, functional.dropout)
+OTHERS = frozenset((*MOVES, Tensor.cpu, *LEAVING, torch.tensor_split, Tensor.tensor_split, *FUNCTIONS, torch.rms_norm, *OTHERWISE))
+
+
+@cache
+def as_it_is(func: Any) -> bool:
+    """Whether a call without a device is what it seems, as most of a model's are."""
+    name = getattr(func, "__name__", "")
+    return func not in OTHERS and not name.startswith("fft_") and name not in fused_cells.WORKSPACE and name not in CELLS
+
+
 def on_one_device(value: Any) -> Any:
     """All tensors lie on one device, whatever the code calls it; "meta" stays what it is."""
     named = isinstance(value, torch.device) or (isinstance(value, str) and value.split(":")[0] in ("cuda", "mps", "xpu", "hip"))
@@ -178,6 +189,9 @@ class AsOnGpu(TorchFunctionMode):
         if any(isinstance(value, Tensor) and on_meta(value) for value in (*args, *keywords.values())):
             args = tuple(map(self.adopted, args))
             keywords = {name: self.adopted(value) for name, value in keywords.items()}
+        return func(*args, **keywords) if "device" not in keywords and as_it_is(func) else self.looked_at(func, args, keywords)
+
+    def looked_at(self, func: Any, args: Any, keywords: Any) -> Any:
         if func in (*MOVES, Tensor.cpu) and (where := destination(func, args, keywords)):
             self.moved(args[0], where, not (keywords.get("non_blocking") or (func is Tensor.to and args[2:3] == (True,))))
         if "device" in keywords or func in MOVES:

@@ -31,7 +31,7 @@ from ironlaw.tracing.origins import BACKWARD, FORWARD, Phases
 from ironlaw.tracing.quantised_rules import DYNAMIC, dynamic
 from ironlaw.tracing.schemas import Schema, schema, tensors
 from ironlaw.tracing.skipped_microbatches import Skipped
-from ironlaw.tracing.tensor_forms import format_of, in_place, on_meta, rule_of, sparse_elements, stored_once, unknown
+from ironlaw.tracing.tensor_forms import format_of, in_place, on_meta, rule_of, sparse_elements, spread, stored_once, unknown
 from ironlaw.tracing.traced_values import Values
 from ironlaw.tracing.translate import translate
 
@@ -101,6 +101,7 @@ class Recorder(TorchDispatchMode):
         self.results: FakeResultCache | None = None
         self.progress = progress
         self.thread = threading.get_ident()
+        self.here: graph_breaks.Way | None = None  # where the running call comes from, once somebody has looked
 
     def seen(self, library: LibraryBehaviour) -> None:
         self.autocast |= library.autocast
@@ -134,11 +135,12 @@ class Recorder(TorchDispatchMode):
 
     def made(self, tensor: Tensor, name: str, role: str = "activation") -> None:
         """Notes a tensor that a recorded op made; in place if something was there before the call."""
-        there, before = self.names.get(self.place(tensor), ("", "activation"))
-        self.known(tensor, name, role)
-        self.sums.made(self.place(tensor))
+        place = self.place(tensor)
+        there, before = self.names.get(place, ("", "activation"))
+        self.names[place] = (name, role)
+        self.sums.made(place)
         if role == "activation" and tensor.layout == torch.strided:
-            self.lifetimes.made(self.place(tensor), tensor, name, "" if before == "activation" else there)
+            self.lifetimes.made(place, tensor, name, "" if before == "activation" else there)
 
     def tensor(self, tensor: Tensor) -> types.Tensor:
         """The tensor as the engine sees it."""
@@ -161,17 +163,22 @@ class Recorder(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
+        self.here = None
         if torch.is_grad_enabled():
             self.note_node()
         if func is DEVICE and isinstance(args[0], FakeTensor):  # two of three calls: autograd asks for each tensor that it touches
+            self.here = None
             return args[0].device
-        if any(kind.__name__ == "DTensor" for kind in types):  # it calls again with this rank's parts, and with collectives between
+        if any(map(spread, types)):  # it calls again with this rank's parts, and with collectives between
             return NotImplemented
         if isinstance(func, HigherOrderOperator):
             return higher_order.run(self, func, args, kwargs)
         # in a backward pass AsOnGpu would see every shape and stride that is looked at from here on, ten for each op
         with torch._C.DisableTorchFunction():
-            return self.run(func, args, kwargs)
+            try:
+                return self.run(func, args, kwargs)
+            finally:
+                self.here = None
 
     def run(self, func: Any, args: Any, kwargs: Any) -> Any:
         if func is ADD and self.sums.in_place(args):
@@ -212,7 +219,8 @@ class Recorder(TorchDispatchMode):
         """Which module made the newest node of autograd's graph, and where."""
         number = torch.autograd._get_sequence_nr() - 1  # type: ignore[attr-defined]
         if number not in self.places:
-            self.places[number] = self.path[-1] if self.path else "", graph_breaks.way_here(BEGIN)
+            self.here = graph_breaks.way_here(BEGIN)
+            self.places[number] = self.path[-1] if self.path else "", self.here
 
     def adopt(self, leaf: Any) -> Any:
         """A tensor on the meta device that the model keeps outside of its weights and buffers: a fake one for it."""
@@ -325,7 +333,7 @@ class Recorder(TorchDispatchMode):
             attrs = {**attrs, work.UNCOMPILED: work.LIBRARY}
         self.calls.append(self.call)
         runs = self.skipped is None or not self.skipped.answering  # else the op is not the called model's
-        self.ways.append(self.forward_place()[1] or graph_breaks.way_here(BEGIN, runs))
+        self.ways.append(self.forward_place()[1] or (runs and self.here) or graph_breaks.way_here(BEGIN, runs))
         self.phases.note()
         self.outside += not self.path and self.phases.seen[-1] == FORWARD
         if self.checkpoints and self.phases.seen[-1] == BACKWARD and torch.is_grad_enabled():  # what is run again records a graph

@@ -47,6 +47,12 @@ def on_meta(tensor: Tensor) -> bool:
     return not isinstance(tensor, FakeTensor) and tensor.device.type == "meta" and not hasattr(tensor, "_local_tensor")
 
 
+@cache
+def spread(kind: type) -> bool:
+    """Whether tensors of a class are spread over ranks."""
+    return kind.__name__ == "DTensor"
+
+
 def sparse_elements(tensor: Tensor) -> int:
     """How many values its values and indices together are worth."""
     with as_plain():

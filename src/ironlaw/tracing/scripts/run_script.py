@@ -46,6 +46,7 @@ class Script:
     world: int | None = None  # ranks that are pretended
     changes: Collection[str] = field(default_factory=tuple)
     times: int = 1  # as many times the batch
+    alike: bool = False  # equal microbatches of a step are captured once; `Differs` where they turn out not to be
     numbers: Mapping[str, list[Any]] | None = None  # what an earlier run has read, which came as far as this one is to go
 
 
@@ -55,6 +56,7 @@ def run_script(asked: Script, progress: Any = None) -> Graph:
     except ImportError:
         raise MissingExtra("analyze needs PyTorch to run a script; install it with: pip install torch") from None
     from ironlaw.tracing import fake_run
+    from ironlaw.tracing.equal_passes import Differs
     from ironlaw.tracing.fakes import Fakes
     from ironlaw.tracing.recorder import Recorder
     from ironlaw.tracing.scripts.absent_data import made_up
@@ -93,13 +95,15 @@ def run_script(asked: Script, progress: Any = None) -> Graph:
         stack.enter_context(torch.random.fork_rng(devices=[]))
         with suppress(Ended):
             try:
-                fake_run.script(lambda: start(asked), fakes, asked.changes)
+                fake_run.script(lambda: start(asked), fakes, asked.changes, asked.alike and not asked.world)
             except SystemExit as ended:
                 if ended.code not in (None, 0) and units.kept is None:
                     raise BadValue(stopped(asked, ended)) from None
             except IronlawError:
                 raise
             except Exception as error:
+                if getattr(recorder.skipped, "copied", False):
+                    raise Differs from error
                 if units.kept is None or not isinstance(error, FileNotFoundError):
                     raise failed(asked, error) from error
     graph = graph_of_unit(asked, units, loaders, [*absent.notes, *unwritten(written)])

@@ -16,6 +16,8 @@ import torch
 from torch.nn.modules import module as modules
 from torch.optim import Optimizer, optimizer
 
+from ironlaw.tracing.equal_passes import EqualPasses
+from ironlaw.tracing.graph_breaks import has_weights
 from ironlaw.tracing.libraries import replaced
 from ironlaw.tracing.recorder import Recorder
 from ironlaw.tracing.stand_ins import vocabulary_of
@@ -67,6 +69,8 @@ class Units:
     def end(self) -> None:
         self.count += 1
         self.sizes.append(len(self.recorder.ops))
+        if isinstance(self.recorder.skipped, EqualPasses):
+            self.recorder.skipped.lives()
         self.kept = copy(self.recorder)
         self.kept.lifetimes, self.kept.phases = copy(self.recorder.lifetimes), copy(self.recorder.phases)
         self.kept.phases.seen = list(self.recorder.phases.seen)
@@ -108,6 +112,8 @@ class Units:
 
     def enter(self, child: torch.nn.Module, inputs: Any) -> None:
         path = self.recorder.path
+        if not path and isinstance(self.recorder.skipped, EqualPasses) and has_weights(child):
+            self.recorder.skipped.watch(child)
         if id(child) not in self.names:
             root = self.root_of(child)
             self.seen.append(root)
