@@ -104,7 +104,7 @@ def captured(
             if before.alike and getattr(recorder.skipped, "copied", False):
                 before.alike = False
                 continue
-            if isinstance(error, IronlawError):
+            if isinstance(error, (IronlawError, Differs)):
                 raise
             if before.graded or training or not asks_gradients(error):
                 raise broken(error) from error
