@@ -15,8 +15,9 @@ import ironlaw as il
 from ironlaw.backends.evidence_ops import OPS
 from ironlaw.backends.inductor import INDUCTOR
 from ironlaw.backends.kernel import Kernel
+from ironlaw.backends.signatures import deep_volume
 from ironlaw.engine.device.fusion import fuse
-from ironlaw.engine.device.types import Graph, Op
+from ironlaw.engine.device.types import Graph, Op, Tensor
 from ironlaw.engine.device.work import op, with_attrs
 from ironlaw.registry.evidence import evidence
 
@@ -1145,3 +1146,45 @@ def test_odd_channels_beyond_a_first_layer_are_filled_up():
     assert names(copies) == ["layout_weight", "layout"]
     wide = lower(one("conv2d", (1, 18, 8, 8), (72, 18, 3, 3), out=(1, 72, 8, 8)), compiled=True)
     assert names(wide) == ["conv", "layout_weight", "layout"]
+
+
+# places, indices, elements at each -> seconds on an H200 of `index_put_` with accumulate, indices drawn evenly
+SUMS = {
+    (65, 163840, 8): 546e-6, (65, 1310720, 8): 5129e-6, (1024, 1310720, 64): 1282e-6, (65, 163840, 64): 1690e-6,
+    (32768, 163840, 512): 254e-6,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("sizes", SUMS)
+def test_sums_at_an_index_wait_for_those_that_go_to_the_same_place(sizes):
+    places, tokens, each = sizes
+    shapes = ((places, each), "fp32"), ((tokens,), "int64"), ((tokens, each), "fp32")
+    target, index, values = (Tensor(dtype, shape, dtype) for shape, dtype in shapes)
+    attrs = {
+        "how": "put",
+        "touched": float(tokens * each),
+        "accumulate": True,
+        "inplace": True,
+        "places": float(tokens),
+        "each": float(each),
+    }
+    put = op("write", "put", [target, index, values], [target], **attrs)
+    h200 = il.hardware("h200_sxm")
+    assert il.predict(Graph("put", (put,), "fp32"), h200).busy_s == pytest.approx(SUMS[sizes], rel=0.4)
+    assert h200.calibration.library.signature(put, "eager") is None  # its law says more than how much is touched
+
+
+def test_groups_of_a_line_and_patches_of_a_video_are_as_long_as_their_inner_loop():
+    """Rows of h200_sxm/kinds whose curves would be 15 to 260 times off: a law each, and no neighbours of others."""
+    h200 = il.hardware("h200_sxm")
+    seen = {"deep": 0, "groups": 0}
+    for row in (row for row in ROWS if row.op in ("conv1d", "conv3d") and row.busy_s and row.busy_s > 2e-4):
+        line = OPS[row.op](row.params)
+        if h200.narrows(line.kind, line.dtype):
+            line = with_attrs(line, dtype="tf32")
+        law = "deep" if deep_volume(line) else "groups" if 1 < line.inputs[1].shape[1] < line.inputs[0].shape[1] else ""
+        if law and (line.attrs["dims"], law) in ((3, "deep"), (1, "groups")):
+            seen[law] += 1
+            told = il.predict(Graph("conv", (line,), "fp32"), h200).busy_s
+            assert told == pytest.approx(row.busy_s, rel=0.45), row.params
+    assert seen == {"deep": 4, "groups": 5}

@@ -105,3 +105,37 @@ def test_what_the_code_keeps_without_data_lies_where_the_rest_does():
 def test_where_a_tensor_is_split_may_be_a_tensor():
     graph = il.capture(lambda x: [part.exp() for part in torch.tensor_split(x, torch.tensor([2, 4]), 1)], (torch.empty(4, 8),))
     assert [op.outputs[0].shape for op in graph.ops if op.kind == "exp"] == [(4, 2), (4, 2), (4, 4)]
+
+
+def test_distances_are_a_product_with_two_more_columns() -> None:
+    """`torch.cdist` of more than 25 rows (ATen, Distance.cpp): eleven kernels."""
+    graph = il.capture(torch.cdist, (torch.empty(2, 40, 3), torch.empty(2, 50, 3)))
+    kinds = [op.kind for op in graph.ops]
+    assert sorted(kinds) == sorted(["square", "sum", "fill"] * 2 + ["scale", "cat", "cat", "bmm", "relu", "sqrt"])
+    (product,) = (op for op in graph.ops if op.kind == "bmm")
+    assert product.work.matmul_flops == 2 * 2 * 40 * 50 * (3 + 2)
+    assert graph.tensors[graph.outputs[0]].shape == (2, 40, 50) and not graph.settings["unknown"]
+
+
+def test_a_sort_goes_along_its_axis() -> None:
+    graph = il.capture(lambda x: x.sort(dim=1)[0], (torch.empty(2, 4, 8, 8),))
+    (op,) = (op for op in graph.ops if op.kind == "topk")
+    assert op.inputs[0].shape == op.outputs[0].shape == (128, 4)
+    (op,) = (op for op in il.capture(lambda x: x.topk(3)[0], (torch.empty(2, 4, 8, 8),)).ops if op.kind == "topk")
+    assert (op.inputs[0].shape, op.outputs[0].shape) == ((2, 4, 8, 8), (2, 4, 8, 3))
+
+
+def test_the_gradient_of_samples_adds_to_the_image_and_reads_it() -> None:
+    class Warped(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.x, self.grid = torch.nn.Parameter(torch.empty(2, 16, 64, 64)), torch.nn.Parameter(torch.empty(2, 64, 64, 2))
+
+        def forward(self, scale: torch.Tensor) -> torch.Tensor:
+            return torch.nn.functional.grid_sample(self.x * scale, self.grid, align_corners=False)
+
+    step = il.capture(Warped(), (torch.empty(1),), training=True)
+    (op,) = (op for op in step.ops if op.attrs.get("stand_in") == "grid_sampler_backward")
+    assert [t.shape for t in op.outputs] == [(2, 16, 64, 64), (2, 64, 64, 2)]
+    kernels = {k.curve for k in il.hardware("h200_sxm").model(il.Plan()).library.lower(op, il.hardware("h200_sxm"), "eager") if k.count}
+    assert kernels == {"grid_sample", "upsample_bilinear_backward", "fill"}

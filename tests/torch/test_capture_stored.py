@@ -110,12 +110,39 @@ def test_what_comes_after_goes_on() -> None:
     assert graph.ops[-2].outputs[0].name == graph.ops[-1].inputs[0].name
 
 
-def test_projections_and_gradients_go_step_by_step() -> None:
+@pytest.mark.parametrize(("module", "gates"), [(nn.LSTM(8, 16, batch_first=True), 64), (nn.GRU(8, 16, batch_first=True), 48)])
+def test_gradients_of_a_recurrent_layer_are_one_op(module: nn.Module, gates: int) -> None:
+    """The products once forward and twice back; nobody asks for the gradient of what comes in."""
+    step = il.capture(module, (torch.empty(2, 5, 8),), training=True)
+    there, back = (op for op in step.ops if op.kind == "recurrent")
+    assert (there.attrs.get("training"), back.attrs.get("backward")) == (True, True)
+    each = 2 * 5 * 2 * gates
+    assert (there.work.matmul_flops, back.work.matmul_flops) == (each * (8 + 16), each * (8 + 2 * 16))
+    assert {t.shape for t in back.outputs} >= {tuple(w.shape) for w in module.parameters()}
+    assert step.settings["unknown"] == {}
+
+
+def test_a_gradient_goes_back_through_the_last_state_and_what_comes_in() -> None:
+    class Summary(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.embed, self.read, self.write = nn.Linear(4, 8), nn.LSTM(8, 16), nn.LSTM(8, 16)
+
+        def forward(self, x: Any) -> Any:
+            _, state = self.read(self.embed(x))
+            return self.write(x.new_zeros(3, x.shape[1], 8), state)[0]
+
+    step = il.capture(Summary(), (torch.empty(5, 2, 4),), training=True)
+    backward = [op for op in step.ops if op.attrs.get("backward")]
+    assert [op.inputs[0].shape for op in backward] == [(3, 2, 8), (5, 2, 8)]
+    assert backward[1].outputs[0].shape == (5, 2, 8)  # wanted by the embedding
+    assert any(op.name.startswith("embed") for op in step.ops[step.ops.index(backward[1]) :])
+
+
+def test_projections_go_step_by_step() -> None:
     graph = il.capture(nn.LSTM(8, 16, proj_size=4), (torch.empty(3, 2, 8),))
     assert "recurrent" not in [op.kind for op in graph.ops]
     assert graph.flops == 3 * 2 * 2 * (64 * (8 + 4) + 4 * 16)
-    step = il.capture(nn.LSTM(8, 16), (torch.empty(3, 2, 8),), training=True)
-    assert "recurrent" not in [op.kind for op in step.ops]
 
 
 # ---- a backward pass under the names of its modules

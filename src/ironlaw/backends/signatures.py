@@ -19,6 +19,7 @@ APART = 2.0
 MANY_COLUMNS = 2**17  # that keep every thread of a large GPU busy: their sum is a stream
 # of a top-k: rows, up to so many, and how long they are where blocks share them
 BY_DIGITS = ((20, 20000), (40, 10000), (80, 8000), (200, 5000), (800, 3000), (4000, 800), (float("inf"), 400))
+FEW_PLANES, DEEP_VOLUME = 16, 4096  # of an image in NCHW: more are padded to whole vectors; products for each result of a video's patch
 DOUBLE = ("fp64", "complex128")
 FILLED = 8  # elements that fill a vector of 16 bytes in a two-byte format
 
@@ -70,6 +71,12 @@ def oblong(op: Op) -> bool:
     return op.attrs.get("dims", 2) == 2 and bool(high != wide) and min(plane) > 1
 
 
+def deep_volume(op: Op) -> bool:
+    """Whether an inner loop over a volume of few channels is so long that nothing else counts: a video's patches."""
+    x, w = op.inputs[:2]
+    return op.attrs.get("dims") == 3 and bool(x.shape[1] <= FEW_PLANES and w.shape[1] * w.shape[2] * w.shape[3] >= DEEP_VOLUME)
+
+
 def convolution(op: Op) -> Signature | None:
     x, w, y = op.inputs[0], op.inputs[1], op.outputs[0]
     c, out, each = x.shape[1], y.shape[1], w.shape[1]
@@ -79,7 +86,8 @@ def convolution(op: Op) -> Signature | None:
     if op.attrs.get("dims", 2) != 2:
         steps = (APART * (taps == 1), APART * (each == 1 and c > 1))
         place = (*logs(x.shape[0], each, out, plane, taps, stride, c / each, dilation), *unaligned(each), *steps)
-        return Signature(f"conv{op.attrs['dims']}d {width(op)}{' nhwc' if layout == 'nhwc' else ''}", place)
+        law = " groups" if op.attrs["dims"] == 1 and 1 < each < c else " deep" if deep_volume(op) else ""
+        return Signature(f"conv{op.attrs['dims']}d{law} {width(op)}{' nhwc' if layout == 'nhwc' else ''}", place)
     if each == 1 and c > 1:
         bits = "32 bit" if op.dtype == "bf16" and layout == "nchw" else width(op)  # PyTorch's own kernels, as in FP32
         if layout == "nhwc" and oblong(op):
@@ -231,8 +239,10 @@ def looked_up(op: Op) -> Signature:
     return Signature(f"{op.kind}{how} {width(op)}", (*logs(y.size / y.shape[-1], y.shape[-1]), *unaligned(y.shape[-1])))
 
 
-def written(op: Op) -> Signature:
-    """A signature from the elements touched and how they are addressed."""
+def written(op: Op) -> Signature | None:
+    """A signature from the elements touched and how they are addressed; sums that are sorted first follow how many go to each place."""
+    if op.attrs.get("accumulate") and op.attrs.get("how") == "put":
+        return None
     touched = op.attrs["touched"] if "touched" in op.attrs else op.inputs[1].size
     ways = ("copy", "put", "scatter")
     steps = tuple(APART * (op.attrs.get("how", "put") == way) for way in ways)

@@ -203,12 +203,13 @@ def lstm(call: Call) -> list[OpDraft]:
     return rows
 
 
-@rule("recurrent")
+@rule("recurrent", "recurrent_training", "recurrent_backward")
 def recurrent(call: Call) -> OpDraft:
-    """A recurrent layer as cuDNN runs it; `tracing.recurrent` records these."""
+    """A recurrent layer as cuDNN runs it, or its gradients; `tracing.recurrent_op` records these."""
     a = call.arguments
     attrs = {name: a[name] for name in ("cell", "hidden", "layers", "directions")}
-    return OpDraft("recurrent", call.inputs, call.outputs, attrs)
+    way = call.name.removeprefix("recurrent").removeprefix("_")
+    return OpDraft("recurrent", call.inputs, call.outputs, attrs | ({way: True} if way else {}))
 
 
 @rule("fused_cell", "fused_cell_backward")

@@ -13,6 +13,7 @@ UNARY = {
     "glu": "silu", "polar": "cos", "view_as_complex_copy": "copy", "sinc": "sin", "frac": "abs", "sgn": "abs",
     "log10": "log", "acos": "tanh", "asin": "tanh", "sinh": "tanh", "cosh": "tanh", "tan": "sin",
     "acosh": "log", "asinh": "log", "atanh": "log", "xlogy": "log", "special_xlog1py": "log", "digamma": "log", "lgamma": "log",
+    "logit": "log", "erfc": "erf", "softshrink": "select",
 }  # fmt: skip
 # two tensors, or a tensor and a number; the second name is for a number
 BINARY = {
@@ -26,14 +27,23 @@ BINARY = {
     "__lshift__": ("compare",) * 2, "addcmul": ("add", "add"), "addcdiv": ("add", "add"),
     "where": ("select", "select"), "prelu": ("mul", "mul"), "_prelu_kernel": ("mul", "mul"), "hypot": ("add", "add"),
     "complex": ("add", "add"),
-    "copysign": ("mul", "scale"), "fmax": ("greatest", "relu"), "fmin": ("least", "relu"),
+    "copysign": ("mul", "scale"), "linalg_cross": ("add", "add"), "fmax": ("greatest", "relu"), "fmin": ("least", "relu"),
 }  # fmt: skip
 FILLS = {
     "arange", "zeros", "ones", "full", "fill", "zero", "zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_full",
     "scalar_tensor", "linspace", "eye", "rand", "randn", "rand_like", "randn_like", "randint", "bernoulli", "uniform", "normal",
-    "tril_indices", "triu_indices", "logspace", "exponential", "randperm",
+    "tril_indices", "triu_indices", "logspace", "exponential", "randperm", "hann_window", "hamming_window",
 }  # fmt: skip
-COUNTED = {"arange", "linspace", "logspace", "eye", "tril_indices", "triu_indices"}  # fills whose values follow from the place
+COUNTED = {
+    "arange",
+    "linspace",
+    "logspace",
+    "eye",
+    "hann_window",
+    "hamming_window",
+    "tril_indices",
+    "triu_indices",
+}  # fills whose values follow from the place
 FREE = {
     "empty", "empty_like", "new_empty", "empty_strided", "new_empty_strided", "_unsafe_view", "lift_fresh", "lift", "detach", "alias",
     "resize_", "set_", "_local_scalar_dense", "sym_size", "sym_numel", "sym_stride", "sym_storage_offset", "device", "is_same_size",
@@ -57,7 +67,7 @@ REDUCTIONS = {
 LOOKUPS = {"index_select": "gather", "nll_loss_forward": "gather",
            "nll_loss2d_forward": "gather"}  # fmt: skip
 ROUTES = {
-    "topk": "topk", "sort": "topk", "argsort": "topk", "histc": "scatter", "bincount": "scatter", "searchsorted": "scatter",
+    "histc": "scatter", "bincount": "scatter", "searchsorted": "scatter",
     "bucketize": "scatter", "multinomial": "topk", "masked_scatter": "scatter", "slice_scatter": "copy", "select_scatter": "copy",
 }  # fmt: skip
 # Ops that no kind describes: they are priced as the one above, and say so

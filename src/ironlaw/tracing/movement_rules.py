@@ -9,7 +9,7 @@ from math import prod
 from typing import Any
 
 from ironlaw.engine.device.work import STAND_IN
-from ironlaw.tracing.aten import Call, OpDraft, Rule, registrar
+from ironlaw.tracing.aten import Call, OpDraft, Rule, registrar, reshaped
 from ironlaw.tracing.linear_algebra_rules import places
 from ironlaw.tracing.memory_layout import last_channels
 
@@ -109,6 +109,17 @@ def gather(call: Call) -> OpDraft:
     return OpDraft("gather", call.inputs[:2], call.outputs[:1], {"how": "elements"})
 
 
+@rule("sort", "topk", "argsort")
+def ordered(call: Call) -> OpDraft:
+    """Rows along whatever axis they lie."""
+    x, dim = call.inputs[0], int(call.arguments.get("dim", -1))
+    row = x.shape[dim] if x.shape else 1
+    if not x.shape or dim % len(x.shape) == len(x.shape) - 1:
+        return OpDraft("topk", call.inputs, call.outputs)
+    outs = [reshaped(t, x.size // row, t.size // (x.size // row)) for t in call.outputs]
+    return OpDraft("topk", [reshaped(x, x.size // row, row)], outs)
+
+
 @rule("isin")
 def is_in(call: Call) -> list[OpDraft]:
     """Each element against each of a few, and whether any was equal: what PyTorch does unless there are many."""
@@ -149,6 +160,11 @@ def resized(call: Call) -> OpDraft:
 @rule("grid_sampler_2d", "grid_sampler_3d", "cudnn_grid_sampler")
 def sampled(call: Call) -> OpDraft:
     return OpDraft("grid_sample", call.inputs[:2], call.outputs[:1], {STAND_IN: call.name} if call.name == "grid_sampler_3d" else {})
+
+
+@rule("grid_sampler_2d_backward", "grid_sampler_3d_backward", "cudnn_grid_sampler_backward")
+def sampled_gradient(call: Call) -> OpDraft:
+    return OpDraft("grid_sample", call.inputs, call.outputs, {STAND_IN: "grid_sampler_backward"})
 
 
 @rule(

@@ -52,6 +52,31 @@ def vectors(call: Call) -> OpDraft:
     return product(reshaped(x, rows, depth), reshaped(y, depth, 1), reshaped(call.outputs[0], rows, 1), [])
 
 
+@rule("_euclidean_dist")
+def distances(call: Call) -> list[OpDraft]:
+    """A product in which the squares of both sides are two more columns (ATen, Distance.cpp)."""
+    (a, b), out = call.inputs[:2], call.outputs[0]
+    drafts: list[OpDraft] = []
+
+    def made(name: str, *shape: int) -> Any:
+        return type(out)(f"{out.name}:{name}", tuple(shape), out.dtype)
+
+    sides = []
+    for x, name in ((a, "one"), (b, "other")):
+        squares, norms, ones = made(f"{name}2", *x.shape), made(f"{name}_norms", *x.shape[:-1], 1), made(f"{name}_ones", *x.shape[:-1], 1)
+        wide = made(name, *x.shape[:-1], x.shape[-1] + 2)
+        scaled = made(f"{name}_scaled", *x.shape) if x is a else x
+        drafts += [OpDraft("square", [x], [squares]), OpDraft("sum", [squares], [norms], {"over": "row"}), OpDraft("fill", [], [ones])]
+        drafts += [OpDraft("scale", [x], [scaled])] if x is a else []
+        drafts += [OpDraft("cat", [scaled, norms, ones], [wide])]
+        sides.append(wide)
+    across = reshaped(sides[1], *b.shape[:-2], b.shape[-1] + 2, b.shape[-2])
+    product = made("product", *out.shape)
+    drafts.append(OpDraft("bmm" if len(out.shape) > 2 else "matmul", [sides[0], across], [product]))
+    positive = made("positive", *out.shape)
+    return [*drafts, OpDraft("relu", [product], [positive]), OpDraft("sqrt", [positive], [out])]
+
+
 @rule("linear")
 def linear(call: Call) -> OpDraft:
     return OpDraft("linear", call.inputs, call.outputs)

@@ -338,7 +338,7 @@ class Recorder(TorchDispatchMode):
         self.outside += not self.path and self.phases.seen[-1] == FORWARD
         if self.checkpoints and self.phases.seen[-1] == BACKWARD and torch.is_grad_enabled():  # what is run again records a graph
             self.again[label] = OP if self.ops and self.ops[-1].name in self.again else SEGMENT
-        if kind == "recurrent":
+        if kind == "recurrent" and "backward" not in attrs:
             self.graph_break(graph_breaks.RECURRENT)
         self.ops.append(work.op(kind, label, tuple(inputs), tuple(outputs), self.memo, **attrs))
         if self.progress is not None:

@@ -20,7 +20,7 @@ from ironlaw.engine.arrays import Number, is_array, is_positive, minimum, where
 from ironlaw.engine.device.types import FORMATS, Op, Tensor
 from ironlaw.engine.device.work import category, traits
 from ironlaw.engine.device.work import op as make_op
-from ironlaw.engine.device.work.recurrent_work import CELLS, widths
+from ironlaw.engine.device.work.recurrent_work import CELLS, wanted, widths
 
 Lowering = Callable[[Op], Sequence[Kernel]]
 FEW = 8  # rows, columns or depth up to which a product stays with the BLAS
@@ -144,8 +144,11 @@ def naive(op: Op) -> Sequence[Kernel]:
 
 
 def recurrent(op: Op) -> Sequence[Kernel]:
-    """The same products one after the other, as the BLAS runs them, and the cell as one loop over its gates."""
+    """The same products one after the other, as the BLAS runs them, and the cell as one loop over its gates; for gradients each product
+    twice, but for that of what comes in where nobody wants it."""
     a, x = op.attrs, op.inputs[0]
+    back = bool(a.get("backward"))
+    unwanted = back and not wanted(op.inputs, op.outputs)
     steps, batch, _ = x.shape
     gates, count = CELLS[a["cell"]][0] * a["hidden"], steps * a["layers"] * a["directions"]
 
@@ -154,7 +157,9 @@ def recurrent(op: Op) -> Sequence[Kernel]:
         op = make_op("linear", "product", inputs, [Tensor("y", (rows, gates), x.dtype)])
         return [replace(k, count=k.count * times) for k in matrix(op)]
 
-    inputs = [k for wide in widths(x, a) for k in product(steps * batch, wide, a["directions"])]
+    passes = [(1.0 + back) - (unwanted and layer == 0) for layer in range(a["layers"])]
+    inputs = [k for wide, times in zip(widths(x, a), passes, strict=True) for k in product(steps * batch, wide, times * a["directions"])]
+    count = (1.0 + back) * count
     cell = Kernel("sigmoid", batch * (gates + 2.0 * a["hidden"]) * FORMATS[x.dtype], count=count)
     return (*inputs, *product(batch, a["hidden"], count), cell)
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 # PyTorch sets torch.backends.cudnn.allow_tf32 when it starts; torch.set_float32_matmul_precision("high") adds the products
 TIMED = (
     "im2col", "col2im", "avg_pool2d_backward", "unfold_backward", "upsample_nearest2d_backward", "upsample_bilinear2d_backward",
+    "grid_sampler_backward",
 )  # fmt: skip
 CONVOLUTIONS = ("conv2d", "conv_transpose2d", "conv_backward", "recurrent")
 PRODUCTS = ("linear", "matmul", "bmm", "grouped_matmul")

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import reduce
 
 from ironlaw.backends.cuda.chip import outgrown
-from ironlaw.backends.cuda.conv import FEW_PLANES, GROUP_TILE
+from ironlaw.backends.cuda.conv import GROUP_TILE
 from ironlaw.backends.cuda.evidence import by_name, named, plain
 from ironlaw.backends.cuda.norm import LONG_PLANE, MANY_ROWS, by_length, of_planes
 from ironlaw.backends.cuda.pointwise import multiplies_backward, pointwise_backward, wanted
@@ -15,7 +15,7 @@ from ironlaw.backends.evidence_ops import OPS
 from ironlaw.backends.kernel import Kernel, Sample, multiple
 from ironlaw.backends.multi_tensor import BLOCK_ELEMENTS
 from ironlaw.backends.rows import Row
-from ironlaw.backends.signatures import normed, oblong, over_groups
+from ironlaw.backends.signatures import FEW_PLANES, normed, oblong, over_groups
 from ironlaw.engine.arrays import Number, maximum, minimum, where
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import FORMATS, Op, Tensor

@@ -15,7 +15,7 @@ from ironlaw.backends.cuda.pointwise import VECTORS, direct, is_pointwise, point
 from ironlaw.backends.evidence_ops import OPS
 from ironlaw.backends.kernel import Kernel, Sample, launched, padded
 from ironlaw.backends.rows import Row
-from ironlaw.backends.signatures import oblong
+from ironlaw.backends.signatures import FEW_PLANES, deep_volume, oblong
 from ironlaw.engine.arrays import Number, maximum, where
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import FORMATS, Op
@@ -25,9 +25,9 @@ FEW_ROWS = 40_000  # outputs times groups up to which cuDNN runs a grouped convo
 PADDED_IMAGES = 20_000  # pixels from which images of few channels are padded and converted
 FEW_CHANNELS = 8  # up to which an image in NHWC is a first layer's
 GROUP_TILE = 64  # channels that a convolution's tile holds, however few a group has
-FEW_PLANES = 16  # of an image in NCHW; more are padded to whole vectors and convolved like any
 SHALLOW_BF16 = 128  # products for an output up to which cuDNN has a kernel in BF16 that takes images in NHWC as they are
 VOLUME_TILE = 32.0  # results side by side that its kernel for volumes of few channels computes, however few are wanted
+LONG_FILTER = 32  # taps beyond which cuDNN has no kernel on tensor cores for a line's groups in two bytes
 SHALLOW = 27  # products for an output, three colours by 3×3, up to which images are never converted
 
 
@@ -41,6 +41,10 @@ def conv2d(op: Op, machine: Hardware) -> Sequence[Kernel]:
     if w.shape[1] == 1 and c > 1:
         return (_depthwise(op), *bias)
     m, depth = n * plane, w.shape[1] * kh * kw
+    if deep_volume(op) and op.dtype in ("fp16", "bf16", "tf32"):
+        return (Kernel("conv_volume_deep", op.work.bytes, op.work.matmul_flops, depth=depth), *bias)
+    if op.attrs.get("dims") == 1 and (apart := _group_by_group(op, depth)):
+        return (*apart, *bias)
     if is_pointwise(x, w, y) and op.dtype in VECTORS:
         return (*pointwise(op, machine), *bias)
     if w.shape[1] < c and op.dtype in ("fp16", "bf16"):
@@ -69,10 +73,22 @@ def _depthwise(op: Op) -> Kernel:
     return Kernel(f"{name}_fp32", data, op.work.matmul_flops, depth=taps)
 
 
+def _group_by_group(op: Op, depth: Number) -> Sequence[Kernel]:
+    """A line's groups one after the other: always in TF32, in two bytes only where a filter is long, and then without tensor cores."""
+    c, each, taps = op.inputs[0].shape[1], op.inputs[1].shape[1], op.inputs[1].shape[2] * op.inputs[1].shape[3]
+    if not 1 < each < c or (op.dtype != "tf32" and taps <= LONG_FILTER):
+        return ()
+    name = "conv_line_groups_tf32" if op.dtype == "tf32" else "conv_line_groups"
+    share = each / c
+    return (Kernel(name, share * op.work.bytes, share * op.work.matmul_flops, depth=depth, count=c / each),)
+
+
 def _in_tf32(op: Op, depth: Number) -> Sequence[Kernel]:
     """FP32 on tensor cores: converted to NHWC and back, groups all at once."""
     x, w, y = op.inputs[0], op.inputs[1], op.outputs[0]
     name = "conv_tf32" if w.shape[1] == x.shape[1] else "conv_grouped_tf32"
+    if op.attrs.get("dims") == 1 and x.shape[1] == 1:  # a single channel is innermost already
+        return (Kernel(name, op.work.bytes, op.work.matmul_flops, depth=depth),)
     return (
         Kernel("layout", 2 * x.bytes, rows=x.shape[0] * x.shape[1]), Kernel("layout_weight", 2 * w.bytes),
         Kernel(name, op.work.bytes, op.work.matmul_flops, depth=depth), Kernel("layout", 2 * y.bytes, rows=y.shape[0] * y.shape[1]),
@@ -231,10 +247,16 @@ ROWS = {"conv2d": conv2d_samples, "conv1d": no_samples, "conv3d": no_samples}
 ESTIMATES = {
     "depthwise_nhwc_dgrad_oblong": {"floor": 2e-6, "rate": 1.3e12, "knee": 1e-3, "sd": 0.5},
     "depthwise_nhwc_wgrad_oblong": {"floor": 2e-6, "rate": 2.2e13, "knee": 1e3, "sd": 0.5},
+    # four rows of a video's patches: as long as the inner loop, until multiply-adds outside the tensor cores are the bottleneck
+    "conv_volume_deep": {"floor": 3e-6, "rate": 6e13, "knee": 1e-3, "step": 1.4e-7, "sd": 0.4},
+    # six rows of lines in groups (h200_sxm/kinds): a launch is as long as its inner loop, whatever the batch
+    "conv_line_groups": {"floor": 3e-6, "step": 1.2e-7, "sd": 0.5},
+    "conv_line_groups_tf32": {"floor": 2.4e-6, "step": 3.0e-8, "sd": 0.5},
 }
 
 FALLBACK = {
     "conv_1x1_nhwc": "conv_1x1", "depthwise_nhwc": "depthwise", "depthwise_nhwc_oblong": "depthwise",
+    "conv_volume_deep": "conv_few_channels", "conv_line_groups": "conv", "conv_line_groups_tf32": "conv_tf32",
     "depthwise_strided": "depthwise", "depthwise_large": "depthwise",
     "conv_first_nhwc": "conv_first", "conv_first": "conv", "conv_few_channels": "conv", "conv_tf32": "conv",
     **POINTWISE_FALLBACK,

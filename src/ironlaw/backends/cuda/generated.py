@@ -17,7 +17,7 @@ from ironlaw.engine.arrays import Number, ceil, is_array, log2, maximum, total, 
 from ironlaw.engine.device.fusion_rules import same_size
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import Op, Tensor
-from ironlaw.engine.device.work import UNROLLED, category, in_pieces, traits
+from ironlaw.engine.device.work import STAND_IN, UNROLLED, category, in_pieces, traits
 
 SECTOR = 32.0  # bytes, the least that is fetched from memory
 LONG_GROUP = 8192  # elements of a group from which torch.compile sums it in parts
@@ -35,6 +35,7 @@ BETWEEN_PIXELS = {"bilinear": 46.0, "bicubic": 200.0}
 PER_PIECE, ODD_ROW = 3.0, 25.0  # of a concatenation: for each tensor; where no vector holds whole rows, for finding one's place
 # Of an element that is fetched by itself through an index: one that is read for it, or one that is made on the way, into a table that
 # stays beside the multiprocessor
+WINDOWED = 50.0  # and of one that is read out of a window: its place, whether that is in the image, a load that may not be made
 PICKED, CLOSE_BY, AT_HAND = 20.0, 10.0, 2.0**16
 FEW, SOME, SHORT_COLUMN = 16, 64, 40.0  # rows up to which columns are summed without a loop, looked-up ones too; instructions per element
 VECTOR, NARROW = 8, 16  # elements that are fetched at once; of a table's row, up to which each is fetched by itself
@@ -68,6 +69,8 @@ def each_element(op: Op) -> Number:
         wide, taken = (t.shape[-1] if t.shape else 1 for t in (op.inputs[0], y))  # a single element has no last size
         each = where(op.inputs[0].bytes <= AT_HAND, CLOSE_BY, PICKED) if op.inputs[-1].role == "activation" else PICKED
         return each if is_array(wide) or taken != wide or wide <= NARROW else 0.0
+    if op.attrs.get(STAND_IN) == "im2col":
+        return WINDOWED
     if op.kind == "upsample":
         return BETWEEN_PIXELS.get(op.attrs.get("method", "nearest"), 0.0)
     if op.kind in INSTRUCTIONS:

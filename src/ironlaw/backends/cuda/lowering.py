@@ -35,7 +35,7 @@ EAGER: dict[str, Lowering] = {kind: lower for family in FAMILIES for kind, lower
 COMPILED: dict[str, Lowering] = {kind: lower for family in FAMILIES for kind, lower in getattr(family, "COMPILED", {}).items()}
 ROWS: dict[str, Samples] = {name: samples for family in FAMILIES for name, samples in getattr(family, "ROWS", {}).items()}
 FALLBACK: dict[str, str] = {name: other for family in FAMILIES for name, other in getattr(family, "FALLBACK", {}).items()}
-ESTIMATES: dict[str, dict[str, float]] = conv.ESTIMATES
+ESTIMATES: dict[str, dict[str, float]] = conv.ESTIMATES | stream.ESTIMATES | recurrent.ESTIMATES
 
 
 # kinds that no sweep measures in every format

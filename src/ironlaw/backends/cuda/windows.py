@@ -46,6 +46,16 @@ def bilinear_backward(op: Op, machine: Hardware) -> Sequence[Kernel]:
     return Kernel("upsample_bilinear_backward", op.work.bytes, rows=each * g.size), Kernel("fill", y.bytes)
 
 
+def sample_backward(op: Op, machine: Hardware) -> Sequence[Kernel]:
+    """Zeros; then a thread for each place of the grid adds its gradient to the pixels around it, four in a plane, and reads them for that
+    of the place itself, channel by channel."""
+    g, x = op.inputs[:2]
+    wanted = 1.0 if op.outputs[0].shape == x.shape else 0.0
+    each = (1.0 + g.size / x.size / CROWD) * (IN_PAIRS if FORMATS[g.dtype] < 4.0 else 1.0) * 2.0 ** (len(x.shape) - 4)
+    added = Kernel("upsample_bilinear_backward", op.work.bytes, rows=each * g.size, count=wanted)
+    return Kernel("grid_sample", op.work.bytes, depth=x.shape[1]), added, Kernel("fill", x.bytes, count=wanted)
+
+
 def unfold_backward(op: Op, machine: Hardware) -> Sequence[Kernel]:
     """Zeros and places, then windows are added up."""
     x, y = op.inputs[0], op.outputs[0]
@@ -54,6 +64,7 @@ def unfold_backward(op: Op, machine: Hardware) -> Sequence[Kernel]:
 
 STOOD_IN: dict[str, Callable[[Op, Hardware], Sequence[Kernel]]] = {
     "im2col": im2col, "col2im": col2im, "avg_pool2d_backward": pool_backward, "unfold_backward": unfold_backward,
+    "grid_sampler_backward": sample_backward,
     "upsample_nearest2d_backward": nearest_backward, "upsample_bilinear2d_backward": bilinear_backward,
 }  # fmt: skip
 WORDS = {  # in the name of the kernel that works, where others are beside it
