@@ -33,7 +33,7 @@ KEPT = HERE.parent / "fits.json"
 LIBRARY = {("eager", "fp16"): 18, ("eager", "fp32"): 8, ("training", "bf16"): 14, ("compiled", "fp16"): 8}
 OWN = {("eager", "bf16"): 8, ("eager", "fp32"): 8, ("training", "fp32"): 5, ("training", "bf16"): 5, ("compiled", "bf16"): 6}
 GROWN = ("eager", "fp16")  # captured at two batches
-LIMITS, LEAST, MOST = (1.5, 6.0), 0.3, 8.0  # GB: limits for those; of the others, what they need
+LIMITS, LEAST, MOST = (1.5, 6.0), 0.2, 10.0  # GB: limits for those; of the others, what they need
 GB = 1e9
 CALLS = 3  # the optimiser's state comes with the first, and memory is in order from the second on
 ONE_TRY = 60  # seconds
@@ -57,9 +57,10 @@ def draw(args):
     rows = [(name, row) for name, kept in sets.items() for row in kept["rows"] if row["model"] in sealed.opened(kept) and "busy_s" in row]
     chance.shuffle(rows)
     left, seen = dict(OWN if own else LIBRARY), {}
+    tried_before = {key(case) for file in args.without for case in json.loads(file.read_text())["cases"]}
     for name, row in rows:
         run = row["mode"], row["dtype"]
-        if not left.get(run, 0) or seen.get(row["model"], 0) >= (1 if own else 2) or row["batch"] == 1:
+        if key(row) in tried_before or not left.get(run, 0) or seen.get(row["model"], 0) >= (1 if own else 2) or row["batch"] == 1:
             continue
         model = next(model for model in sets[name]["models"] if model["model"] == row["model"])
         case = {**{key: row[key] for key in ("library", "model", "mode", "dtype", "batch")}, "set": name}
@@ -97,7 +98,7 @@ def promised(case, limit):
     one = captured(case, 1)
     grown = one and growth("batch", {case["batch"]: graph, 1: one})
     lines = grown and grown.on(machine)
-    if not lines or not lines.requests or lines.total(1) > limit:
+    if not lines or not lines.requests or lines.total(1) > limit / 2:
         return None
     batch = lines.largest(limit)
     return {"batch": batch, "limit_bytes": limit, "tensor_bytes": lines.total(batch)} if batch >= 2 else None
@@ -107,7 +108,7 @@ def least(need):
     """The least memory, in MiB, in which it fits."""
     from dataclasses import replace
 
-    low, high = float(need.total), 1.2 * float(need.segments) + 2.0**21
+    low, high = float(need.total), (1.0 + need.margin) * float(need.segments) + 2.0**21
     while high - low > 2.0**20:
         middle = (low + high) / 2
         low, high = (low, middle) if replace(need, capacity=middle, reserved=0.0).fits else (middle, high)
@@ -177,12 +178,17 @@ def one_try(case, limit, device, dry):
         torch._C._cuda_clearCublasWorkspaces()
         torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats()
-        torch.cuda.set_per_process_memory_fraction(limit / torch.cuda.get_device_properties(0).total_memory)
+        limited(WIDE)
     held = torch.cuda.memory_reserved() if device == "cuda" else 0
     begun, fits = time.time(), True
     signal.alarm(ONE_TRY)
     try:
-        call = call_of(case, device, dry)
+        call = call_of(case, device, dry)  # whoever builds in FP32 on the GPU and then converts needs more for that alone
+        if device == "cuda":
+            gc.collect()
+            torch.cuda.empty_cache()
+            torch.cuda.reset_peak_memory_stats()
+            limited(limit)
         for _ in range(1 if dry else CALLS):
             call()
         if device == "cuda":
@@ -196,6 +202,10 @@ def one_try(case, limit, device, dry):
     peaks = (torch.cuda.max_memory_allocated(), torch.cuda.max_memory_reserved()) if device == "cuda" else (0, 0)
     row = {"fits": fits, "held_bytes": held, "memory_bytes": peaks[0], "reserved_bytes": peaks[1], "seconds": time.time() - begun}
     return {"limit_bytes": limit} | row
+
+
+def limited(limit):
+    torch.cuda.set_per_process_memory_fraction(limit / torch.cuda.get_device_properties(0).total_memory)
 
 
 def tries_of(case, device, dry):
@@ -319,6 +329,7 @@ def main():
     one = commands.choices["draw"]
     one.add_argument("--seed", required=True)
     one.add_argument("--out", type=Path, default=KEPT)
+    one.add_argument("--without", type=Path, nargs="*", default=[], help="runs of these files are not drawn again")
     one.add_argument("--part", choices=("library", "own"), required=True, help="one after the other, into the same file")
     for one in (commands.choices["try"], commands.choices["judge"]):
         one.add_argument("--cases", type=Path, default=KEPT, help="what draw wrote")

@@ -34,11 +34,12 @@ class Growth:
     captured: Mapping[int, Graph] = field(default_factory=dict, repr=False, compare=False)
     requests: Requests | None = None  # of the allocator, where it is asked alike at each size
     sizes: tuple[tuple[float, ...], ...] = ()  # what they ask for
+    margin: float = 0.0
 
     def on(self, machine: Hardware, plan: Plan = EAGER) -> Growth:
         """With what its libraries take for themselves there, and every request of its allocator, where it has one."""
-        found = {size: memory(graph, machine, plan).requests for size, graph in self.captured.items()}
-        asked = {size: requests() for size, requests in found.items() if requests}
+        found = {size: memory(graph, machine, plan) for size, graph in self.captured.items()}
+        asked = {size: one.requests() for size, one in found.items() if one.requests}
         first, *others = asked.values() or [None]
         if not first or any(one.order != first.order or one.resident != first.resident for one in others):
             return self
@@ -49,10 +50,11 @@ class Growth:
         for n in first.order:
             now = tuple(a + b if n >= 0 else a - b for a, b in zip(now, lines[max(n, ~n)], strict=True))
             alive.add(now)
-        return replace(self, held=held, alive=tuple(alive), requests=first, sizes=lines)
+        return replace(self, held=held, alive=tuple(alive), requests=first, sizes=lines, margin=max(one.margin for one in found.values()))
 
     def largest(self, usable: float) -> int:
         """That fits, to the nearest of `GRID` steps where the allocator, and not the sum, says no."""
+        usable /= 1.0 + self.margin
         most = largest_that_fits(self.total, usable, MOST)
         if not self.requests or self._has_room(most, usable):
             return most

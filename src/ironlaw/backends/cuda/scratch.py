@@ -16,6 +16,7 @@ from ironlaw.engine.device.work import lowering
 CONVERTED = ("conv2d", "conv_transpose2d", "conv_backward")
 SORTED, LONG_ROW = 1.75, 4096  # times what a sort returns, where a row is longer than a block sorts: keys and places once more
 LIBRARY, KEPT = 32.0 * 2**20, 1.5  # of a recurrent layer: what cuDNN keeps, and so many times the gates of the whole sequence
+NARROW, NARROW_KEPT = 128, 5.8  # in FP32, with so many numbers in its state or fewer, it keeps more
 GATES = {"lstm": 4, "gru": 3, "rnn": 1}
 
 
@@ -27,7 +28,8 @@ def scratch(op: Op, machine: Hardware, mode: str) -> Number:
         return sum(kernel.data / 2 * minimum(kernel.count, 1.0) for kernel in lower(op, machine, mode) if kernel.curve.startswith("layout"))
     out = op.outputs[0]
     if op.kind == "recurrent":
-        return LIBRARY + KEPT * GATES[op.attrs["cell"]] * out.bytes
+        kept = NARROW_KEPT if out.dtype == "fp32" and op.attrs["hidden"] <= NARROW else KEPT
+        return LIBRARY + kept * GATES[op.attrs["cell"]] * out.bytes
     if op.kind == "fft":
         return out.bytes
     if op.kind == "topk" and isinstance(out.shape[-1], SCALARS) and LONG_ROW < out.shape[-1] == op.inputs[0].shape[-1]:  # all of it: a sort

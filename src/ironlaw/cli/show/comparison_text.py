@@ -49,12 +49,18 @@ def fits(analysis: Analysis) -> None:
     machines = dict.fromkeys(capacity.machine.slug for capacity in analysis.capacities)
     if len(machines) == 1:
         sizes = [words(capacity) for capacity in analysis.capacities]
-        draw.say(f"{next(iter(machines))} can hold, in eager mode, {' or '.join(sizes)}.", draw.DIM)
+        draw.say(f"{next(iter(machines))} can hold, in eager mode, {' or '.join(sizes)}{left_free(analysis)}.", draw.DIM)
     for what in dict.fromkeys(capacity.what for capacity in analysis.capacities) if len(machines) > 1 else ():
         alike = [capacity for capacity in analysis.capacities if capacity.what == what]
-        draw.say(f"{together(alike)}.", draw.DIM)
+        draw.say(f"{together(alike)}{left_free(analysis)}.", draw.DIM)
     for line in analysis.unsized:
         draw.say(f"{line[0].upper()}{line[1:]}.", draw.DIM)
+
+
+def left_free(analysis: Analysis) -> str:
+    """What the promise leaves room for."""
+    margins = {p.memory.margin for p in analysis.predictions if p.plan.mode == "eager" and p.memory.margin}
+    return f", with a margin of {max(margins):.0%}" if margins else ""
 
 
 def weights(analysis: Analysis, own: Graph) -> None:

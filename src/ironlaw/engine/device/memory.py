@@ -9,11 +9,13 @@ from functools import cache
 from ironlaw.engine.arrays import SCALARS, Number, maximum
 from ironlaw.engine.device.allocator import Requests
 from ironlaw.engine.device.machine import Hardware
-from ironlaw.engine.device.types import Graph, bytes_per_element, check_positive
+from ironlaw.engine.device.types import Graph, Op, bytes_per_element, check_positive
 from ironlaw.engine.device.work import category
 
 WORKSPACE = 32.0 * 2**20  # bytes: PyTorch's default on Hopper; small models of benchmarks/sealed_sets/own-1 take 34 to 36 MB more
+MARGIN, COMPILED_MARGIN = 0.1, 0.3  # over what the allocator was found to need, of a captured model (benchmarks/fits.json)
 SPARSE = 3.0  # times its tensors: an allocator never needed more room
+OPTIMISER = "optimiser"  # a phase of a captured step
 LIVE = "live_profile"  # among what a graph remembers
 OTHERS = ("conv2d", "conv_transpose2d", "conv_backward", "recurrent", "fused", "block")  # contractions of others, or of several ops
 
@@ -30,6 +32,7 @@ class Memory:
     flash: Number = 0.0  # where weights lie that are not in main memory; 0: they are in it
     workspace: Number = 0.0  # what the library of products keeps for itself
     requests: Callable[[], Requests] | None = field(default=None, compare=False)  # of a captured model on a GPU
+    margin: float = 0.0  # what has to be left free for a promise that it fits, over what is needed
 
     @property
     def resident_weights(self) -> Number:
@@ -52,9 +55,10 @@ class Memory:
 
     @property
     def fits(self) -> Number:
-        enough = self.total <= self.usable
-        if self.requests and enough and SPARSE * self.total > self.usable:
-            return self.requests().fit(float(self.usable))
+        room = self.usable / (1.0 + self.margin)
+        enough = self.total <= room
+        if self.requests and enough and SPARSE * self.total > room:
+            return self.requests().fit(float(room))
         return enough & (self.weights <= self.flash) if self.flash else enough
 
     @property
@@ -72,7 +76,8 @@ def footprint(graph: Graph, hardware: Hardware | None = None, scratch: Sequence[
     kept = workspace(graph, hardware)
     captured = hardware.dispatch == "queued" and graph.settings.get("captured") and all(isinstance(need, SCALARS) for need in needs)
     asked = cache(lambda: requests(graph, kept, scratch, tuning(graph, hardware))) if captured else None
-    return Memory(*needs, hardware.capacity, hardware.reserved, hardware.flash, kept, asked)
+    margin = 0.0 if asked is None else COMPILED_MARGIN if compiled(graph) else MARGIN
+    return Memory(*needs, hardware.capacity, hardware.reserved, hardware.flash, kept, asked, margin)
 
 
 def tuning(graph: Graph, hardware: Hardware) -> float:
@@ -82,39 +87,68 @@ def tuning(graph: Graph, hardware: Hardware) -> float:
 
 
 def requests(graph: Graph, workspace: float = 0.0, scratch: Sequence[Number] = (), tried: float = 0.0) -> Requests:
-    """What a captured model asks of the allocator. `workspace`: bytes that cuBLAS keeps; `scratch`: what each op takes while it runs;
-    `tried`: what the first call of a generated kernel takes."""
-    sizes = [float(t.bytes) for t in graph.tensors.values() if t.role != "activation" and float(t.bytes) > 0]
-    sizes += [WORKSPACE] * round(workspace / WORKSPACE)
-    resident, order, places, first = len(sizes), list[int](), dict[str, int](), list[int]()
+    """What a captured model asks of the allocator. `workspace`: bytes that cuBLAS keeps, from a thread's first product on; `scratch`: what
+    each op takes while it runs; `tried`: what the first call of a generated kernel takes. An optimiser makes its state in its first step,
+    where the backward pass has left room."""
+    begun = once(graph, round(workspace / WORKSPACE))
+    late = {name for made in begun.values() for name, _ in made}
+    sizes = [float(t.bytes) for t in graph.tensors.values() if t.role != "activation" and float(t.bytes) > 0 and t.name not in late]
+    resident, places = len(sizes), dict[str, int]()
+    first, order = list[int](), list[int]()
+
+    def take(size: Number, *orders: list[int]) -> int:
+        for one in orders:
+            one.append(len(sizes))
+        sizes.append(float(size))
+        return len(sizes) - 1
+
+    def give(place: int, *orders: list[int]) -> None:
+        for one in orders:
+            one.append(~place)
+
     for i, (made, gone) in enumerate(lifetimes(graph)):
-        begun = len(order)
+        for _, size in begun.get(i, ()):
+            take(size, first)
         for name, size in made:
             if size > 0:
-                places[name] = len(sizes)
-                order.append(len(sizes))
-                sizes.append(float(size))
+                places[name] = take(size, first, order)
         if i < len(scratch) and float(scratch[i]) > 0:
-            order += [len(sizes), ~len(sizes)]
-            sizes.append(float(scratch[i]))
-        if tried:
-            first += order[begun:]
-            if graph.ops[i].kind == "fused":
-                first += [len(sizes), ~len(sizes)]
-                sizes.append(tried)
-            begun = len(order)
-        order += [~places.pop(name) for name in gone if name in places]
-        first += order[begun:] if tried else ()
-    order += [~place for place in places.values()]
-    first += [~place for place in places.values()] if tried else ()
+            give(take(scratch[i], first, order), first, order)
+        if tried and graph.ops[i].kind == "fused":
+            give(take(tried, first), first)
+        for name in gone:
+            if name in places:
+                give(places.pop(name), first, order)
+    for place in places.values():
+        give(place, first, order)
     return Requests(tuple(sizes), tuple(order), resident, tuple(first))
+
+
+def once(graph: Graph, workspaces: int) -> dict[int, list[tuple[str, float]]]:
+    """Op -> what the first call makes with it and keeps, with its bytes: workspaces of the products, one for each thread, and the state
+    of an optimiser."""
+    phases, found = graph.settings.get("phases", {}), dict[int, list[tuple[str, float]]]()
+    products = [i for i, op in enumerate(graph.ops) if is_product(op)]
+    back = [i for i in products if phases.get(graph.ops[i].name)] or products
+    for number, i in enumerate([*products[:1], *back[:1]][:workspaces]):
+        found.setdefault(i, []).append((f"workspace {number}", WORKSPACE))
+    updates = [i for i, op in enumerate(graph.ops) if phases.get(op.name) == OPTIMISER]
+    if updates:
+        before = {t.name for op in graph.ops[: updates[0]] for t in op.inputs}
+        state = [(t.name, float(t.bytes)) for t in graph.tensors.values() if t.role == "buffer" and t.name not in before]
+        found.setdefault(updates[0], []).extend(state)
+    return found
+
+
+def is_product(op: Op) -> bool:
+    return category(op.kind) == "contraction" and op.kind not in OTHERS
 
 
 def workspace(graph: Graph, hardware: Hardware) -> float:
     """Bytes that PyTorch gives to cuBLAS with a thread's first product of a captured model and never takes back: autograd has a thread of
     its own. Older GPUs than Hopper need a quarter."""
     library = hardware.dispatch == "queued" and graph.settings.get("captured")
-    if not library or not any(category(op.kind) == "contraction" and op.kind not in OTHERS for op in graph.ops):
+    if not library or not any(map(is_product, graph.ops)):
         return 0.0
     return 2 * WORKSPACE if graph.settings.get("training") else WORKSPACE
 
