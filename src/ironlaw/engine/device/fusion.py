@@ -150,7 +150,7 @@ class _End:
         return any(UNCOMPILED not in op.attrs or any(t.name in before for t in op.outputs) for op in self.ops)
 
     def kept(self, outputs: Sequence[str], again: bool) -> list[Op]:
-        """Without ops whose numbers nobody reads."""
+        """Its ops, without those whose numbers nobody reads."""
         readers: dict[str, set[int]] = defaultdict(set)
         for i, op in enumerate(self.ops):
             for t in op.inputs:

@@ -208,7 +208,7 @@ class Planner:
         self.reasons[a] += [*self.reasons.pop(b, []), verdict.reason]
 
     def _room(self, moved: set[int], end: int, back: bool) -> tuple[float, float]:
-        """Between which places groups may lie that have to come right before, or after, another."""
+        """The places between which groups may lie that have to come right before, or after, another."""
         links, place = self.makers if back else self.users, self.place[end]
         others = [self.place[h] for g in moved for h in self._beside(g, links) if h not in moved]
         return (max(others, default=place - 1.0), place) if back else (place, min(others, default=place + 1.0))
