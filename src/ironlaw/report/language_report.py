@@ -101,7 +101,7 @@ class Language:
             return None
 
         if devices == 1:
-            return min(phase.growth.largest(float(machine.usable)) for phase in self.phases if phase.growth)
+            return min(phase.growth.on(machine).largest(float(machine.usable)) for phase in self.phases if phase.growth)
 
         def total(batch: int) -> float:
             return max(needs for phase in self.phases if (needs := phase.needs(batch, devices)) is not None)

@@ -40,9 +40,10 @@ class Growth:
         """With what its libraries take for themselves there, and every request of its allocator, where it has one."""
         found = {size: memory(graph, machine, plan) for size, graph in self.captured.items()}
         asked = {size: one.requests() for size, one in found.items() if one.requests}
+        margin = max((one.margin for one in found.values()), default=0.0)
         first, *others = asked.values() or [None]
         if not first or any(one.order != first.order or one.resident != first.resident for one in others):
-            return self
+            return replace(self, margin=margin)
         lines = tuple(_through(list(asked), list(each)) for each in zip(*(one.sizes for one in asked.values()), strict=True))
         none = (0.0,) * len(self.held)
         held = tuple(map(sum, zip(none, *lines[: first.resident], strict=True)))
@@ -50,7 +51,7 @@ class Growth:
         for n in first.order:
             now = tuple(a + b if n >= 0 else a - b for a, b in zip(now, lines[max(n, ~n)], strict=True))
             alive.add(now)
-        return replace(self, held=held, alive=tuple(alive), requests=first, sizes=lines, margin=max(one.margin for one in found.values()))
+        return replace(self, held=held, alive=tuple(alive), requests=first, sizes=lines, margin=margin)
 
     def largest(self, usable: float) -> int:
         """That fits, to the nearest of `GRID` steps where the allocator, and not the sum, says no."""
