@@ -32,7 +32,7 @@ def _answer(p: Prediction) -> TooLargeJson:
     graph, has = p.graph, show_usable(p.memory.capacity, p.memory.usable)
     need = show(p.memory.total, "B")
     if p.memory.total <= p.memory.usable and p.memory.requests:
-        need = f"{need} at its peak, and more with what lies free between its tensors"
+        need = f"{need} at its peak, and more with what lies free between its tensors and a margin of {p.memory.margin:.0%}"
     elif p.memory.total <= p.memory.usable:
         need, has = f"{show(p.memory.weights, 'B')} for its weights", f"{show_capacity(float(p.memory.flash))} of flash"
     lead = f"{graph.name} in {graph.dtype} does not fit into {p.hardware.slug}: it needs {need}, and there are {has}"
