@@ -64,6 +64,18 @@ def test_a_curve_from_small_samples_is_not_asked_about_large_kernels():
     assert own(long) == float(A100.transfer.cost(long, A100, il.Plan()).device) != known(long)
 
 
+def test_a_curve_that_its_own_samples_do_not_follow_is_not_asked():
+    op = H200.calibration.library.measured(COPIES[-1])
+    (kernel,) = H200.calibration.library.lower(op, A100, "eager")
+    said = []
+    for sd in (0.1, 2.0):
+        wild = replace(H200.calibration.curves[kernel.curve], sd=sd)
+        curves = {**H200.calibration.curves, kernel.curve: wild}
+        model = replace(H200.calibration, curves=curves, families={}, before=A100.transfer.cost)
+        said.append(float(model.fitted_cost(op, A100, il.Plan()).device))
+    assert said[1] == float(A100.transfer.cost(op, A100, il.Plan()).device) != said[0]
+
+
 def test_without_rows_nothing_changes():
     assert [v.tolist() for v in SharedErrors((), ()).at([trait("add", 20.0)])] == [[0.0], [0.3]]
     none = H200.calibration.given([], H200)

@@ -95,7 +95,7 @@ def test_a_minute_ends_on_a_machine_that_others_slow_down(monkeypatch):
     monkeypatch.setattr(backend, "cases", lambda: iter(list(FakeDevice.cases(backend)) * 100))
     monkeypatch.setattr(backend, "compiles", lambda longest: asked.append(longest) or ([], []))
     found = run(backend, replace(QUICK, whole=40.0, patience=15.0), others=0.8)
-    assert 25.0 < backend.clock.now() < 40.0 and 0.0 < asked[0] < 40.0 - 0.15 * 40.0
+    assert 25.0 < backend.clock.now() < 40.0 and not asked and any("compiling a function" in note for note in found.notes)
     told = figures(found.rows, {"backend": "cpu", "threads": 1}, {"l1": 128e3, "l2": 2e6})
     assert told.bandwidth == pytest.approx(LEVELS[-1][1] / 300.0, rel=0.05) and told.launch == pytest.approx(300.0 * CALL, rel=0.05)
     note = next(note for note in found.notes if note.startswith("time was up before"))

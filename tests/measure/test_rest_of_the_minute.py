@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from functools import partial
 
 import pytest
 from fake import FakeDevice, Quiet
@@ -99,17 +98,6 @@ def test_compiling_comes_after_them_and_only_if_there_is_time(device, monkeypatc
     assert bool(asked) == compiles == ("compiled" in found.notes) and found.minute.timed == (3 if compiles else 1)
     assert all(longest == pytest.approx(min(40.0, over - now), abs=0.1) for now, longest in asked)
     assert any("before compiling a function" in note for note in found.notes) != compiles
-
-
-def test_where_nothing_is_fitted_compiling_has_that_time(device, monkeypatch):
-    asked = []
-    monkeypatch.setattr(minutes, "fitting", lambda: lambda rows: 10.0 * max(rows - 1, 0))
-    monkeypatch.setattr(device, "compiles", lambda longest: (asked.append(device.clock.time + longest), ([], []))[1])
-    sizes, begun, timed = replace(SIZES, whole=20.0, compiled=40.0), device.clock.time, []
-    for fits in (True, False):
-        device.clock.time = begun
-        timed.append(characterise(device, sizes, watch=lambda: Quiet(device.clock, 0.0), rest=partial(until, fits=fits)).minute.timed)
-    assert timed == [3, 3] and asked == [pytest.approx(begun + 20.0, abs=0.1)]
 
 
 def test_an_interrupt_while_it_compiles_keeps_what_is_there(device, monkeypatch):

@@ -30,6 +30,7 @@ from ironlaw.errors import UnsupportedPrecision
 KEPT, PLANS = 4096, 16  # costs that are remembered under a plan, and plans: a server runs for days
 AT_HAND = 4  # ops whose code stays where it is needed: eight equal layers of an MLP, two ops by turns, take no longer than the ops alone
 BEYOND = 4.0  # times the largest sample of a minute: from there on other machines tell more of a kernel than its own curve
+WILD = 1.0  # sd of log(measured / curve) over its own samples, from which a minute's curve says nothing
 STRAYING = 3.0  # by how much a curve may differ from its like where no sample is near
 BOOST = 0.01  # seconds of steady arithmetic before the clock begins to fall; measured between 10 ms (no effect) and 100 ms (full)
 
@@ -144,10 +145,13 @@ class Calibration:
         return self.own.corrected(op, cost, kernels, plan.lowering) if self.own else cost
 
     def _timed(self, kernel: Kernel, op: Op) -> bool:
-        """Whether the few rows of a minute say what a kernel takes: they have its curve, and none of its sizes is far beyond them."""
+        """Whether the few rows of a minute say what a kernel takes: they have its curve and follow it, and none of its sizes is far beyond
+        them."""
         curve = self.curves.get(kernel.curve)
         if curve is None:
             return self.library.alike(op, kernel)
+        if curve.scatter > WILD:
+            return False
         beyond = points(kernel.data) > BEYOND * curve.largest if curve.largest else False
         return not largest((points(kernel.depth) > BEYOND * curve.deepest) | beyond if curve.deepest else beyond)
 

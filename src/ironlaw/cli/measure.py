@@ -9,7 +9,6 @@ import argparse
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 from ironlaw import files, home
@@ -232,8 +231,7 @@ def _measure(device: Device, args: argparse.Namespace, parts: Sequence[str], met
     if not args.full:
         if args.short:
             return characterise(device, SHORT, meter)
-        rest = partial(minute.until, fits=not args.out)
-        return characterise(device, replace(MINUTE, whole=max((args.seconds or MINUTE.whole) - spent, 1.0)), meter, rest=rest)
+        return characterise(device, replace(MINUTE, whole=max((args.seconds or MINUTE.whole) - spent, 1.0)), meter, rest=minute.until)
     from ironlaw.measure.suites.suite_sweep import method, sweep
 
     result = characterise(device, QUICK, within(meter, 0.0, WIDE))

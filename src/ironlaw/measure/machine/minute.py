@@ -20,14 +20,13 @@ MINUTE = 60.0  # seconds
 AT_ONCE = 32  # cases in one session of the profiler
 
 
-def until(moment: float, fits: bool = True) -> Section:
-    """The part of a characterisation that lasts until the device's clock says `moment`; `fits`: with curves fitted to its rows."""
-    return partial(minute, until=moment, fits=fits)
+def until(moment: float) -> Section:
+    """The part of a characterisation that lasts until the device's clock says `moment`."""
+    return partial(minute, until=moment)
 
 
-def minute(device: Device, sizes: Sizes, progress: Progress, stop: Stop, until: float, fits: bool = True) -> SectionResult:
-    """Rows of chosen cases; with curves fitted to them, all is over when the device's clock says `until`. Where nothing is fitted,
-    there are no more cases, so that a file holds what a measurement brings, and what comes after them has the time."""
+def minute(device: Device, sizes: Sizes, progress: Progress, stop: Stop, until: float) -> SectionResult:
+    """Rows of chosen cases; with curves fitted to them, all is over when the device's clock says `until`."""
     chosen, result = chosen_cases(device.chosen), SectionResult()
     fitted = fitting()
     began, whole = device.clock.now(), until
@@ -41,7 +40,7 @@ def minute(device: Device, sizes: Sizes, progress: Progress, stop: Stop, until: 
             progress((device.clock.now() - began) / max(until - began, 1e-9), f"{row['op']}, {len(result.rows)} of {len(chosen.specs)}")
     except KeyboardInterrupt:
         result.stopped = True
-    result.until = whole - fitted(len(result.rows)) if fits else whole
+    result.until = whole - fitted(len(result.rows))
     result.minute = judged(device, len(result.rows), device.clock.now() - began)
     return result
 
