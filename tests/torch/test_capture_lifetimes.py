@@ -105,3 +105,12 @@ def test_a_convolution_holds_its_conversions_while_it_runs():
     for layout, extra in ((torch.contiguous_format, 2 * x.nbytes + own), (torch.channels_last, 0)):
         memory = il.predict(il.capture(conv.to(memory_format=layout), (x.to(memory_format=layout),)), H200).memory
         assert memory.activations == pytest.approx(2 * x.nbytes + extra)
+
+
+def test_what_a_product_is_added_to_lies_in_its_result():
+    """`baddbmm` copies the summand into its output and multiplies into that: one tensor of the output's size, not two."""
+    with torch.device("meta"):
+        inputs = torch.randn(64, 64), torch.randn(32, 64, 64), torch.randn(32, 64, 64)
+    graph = il.capture(torch.baddbmm, inputs)
+    size = 32 * 64 * 64 * 4
+    assert max(live_profile(graph)) == sum(x.numel() for x in inputs) * 4 + size

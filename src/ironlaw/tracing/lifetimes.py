@@ -82,6 +82,9 @@ class Lifetimes:
             for t in op.inputs[:1] if op.attrs.get("inplace") else ():
                 if t.name.startswith(f"{op.outputs[0].name}:"):
                     self.within[t.name] = self.within.get(op.outputs[0].name, op.outputs[0].name)
+            for t in op.inputs:  # what a product is added to is copied into its result first
+                if op.outputs and t.name == f"{op.outputs[0].name}:before":
+                    self.within[t.name] = self.within.get(op.outputs[0].name, op.outputs[0].name)
         used: dict[str, int] = {}
         for i, op in enumerate(ops):
             for t in (*op.inputs, *op.outputs):
