@@ -27,8 +27,8 @@ IN_MODEL = 1.8  # a launch among others, with the model's Python around it: 2.0 
 # 1.65 by 13 models in processes of their own; 1.5 to 1.8 by the gains of registry/evidence/h200_sxm/changes.json
 COMPILED = 1.6  # the same in compiled code: 2.0 by both sets, 1.4 by the 13
 AUTOGRAD = 1.1  # forward and backward of a training step, which autograd records, 41 runs
-AFTER = 0.9  # after the last backward pass, where neither modules nor autograd run: an optimiser that goes from tensor to tensor; 0.75 to
-# 1.2 by Adam, AdamW and SGD over 120 weights (benchmarks/step_costs.json)
+AFTER = 1.1  # after the last backward pass, where neither modules nor autograd run: an optimiser that goes from tensor to tensor; 1.05 by
+# Adam, 1.07 by AdamW and 1.19 by SGD with momentum over 120 weights (benchmarks/step_costs.json)
 ENTRY = 20.0  # to enter a compiled function, where that was not measured: guards, arguments, wrapper; 6 for a small one again and again
 RECURRENT, PER_KERNEL = 30.0, 0.5  # a recurrent layer: weights gathered and described, then each kernel that cuDNN launches itself
 SOLVER = 2.0  # a decomposition or solve, beside each kernel that its library launches: times IN_MODEL, about the median wall time of 365
@@ -36,9 +36,13 @@ SOLVER = 2.0  # a decomposition or solve, beside each kernel that its library la
 PER_TENSOR = 0.15  # default launches for each tensor of a call on lists, an optimiser's: 1.9 for each parameter of AdamW's thirteen
 
 # What checkpoints add, in default launches: for each segment that runs again, and for each op in it, beside the op itself. Without
-# reentry a hook sees every tensor that is saved, twice. 24 blocks of 1, 4 and 8 tiny operators (benchmarks/step_costs.json).
+# reentry a hook sees every tensor that is saved, twice, so an op costs as often as it saves one. 24 blocks of 1, 4 and 8 tiny operators,
+# each of which saves one (benchmarks/step_costs.json).
 OP, SEGMENT = "op", "segment"
 HOOKED, REENTRANT = {SEGMENT: 34.0, OP: 3.5}, {SEGMENT: 23.0, OP: 1.0}
+# tensors that PyTorch saves of ops that save more than what their gradients are made from: weights, statistics, a generator's state
+# (tools/autograd/derivatives.yaml)
+SAVED = {"batch_norm": 7, "layer_norm": 5, "group_norm": 4, "rms_norm": 3, "attention": 8}
 
 
 @dataclass(frozen=True)
@@ -112,13 +116,22 @@ def model_factor(settings: Mapping[str, Any], op: Op, mode: str, after: bool = F
     return IN_MODEL * (AUTOGRAD if settings.get("training") and op.kind != "foreach" else 1.0)
 
 
-def run_again(settings: Mapping[str, Any], name: str) -> float:
-    """Default launches that a checkpoint adds to an op of a captured step, by its name."""
-    place = settings.get("again", {}).get(name)
+def run_again(settings: Mapping[str, Any], op: Op) -> float:
+    """Default launches that a checkpoint adds to an op of a captured step."""
+    place = settings.get("again", {}).get(op.name)
     if place is None:
         return 0.0
-    costs = HOOKED if settings.get("hooked") else REENTRANT
-    return costs[OP] + (costs[SEGMENT] if place == SEGMENT else 0.0)
+    hooked = settings.get("hooked")
+    costs = HOOKED if hooked else REENTRANT
+    return costs[OP] * (saved(op) if hooked else 1) + (costs[SEGMENT] if place == SEGMENT else 0.0)
+
+
+def saved(op: Op) -> int:
+    """The number of tensors that autograd saves of an op."""
+    from ironlaw.engine.device.work import traits
+
+    keeps = traits(op.kind).keeps
+    return SAVED.get(op.kind, len(op.inputs) if keeps is None else len({what for what, _ in keeps}))
 
 
 def entered(host: Host, settings: Mapping[str, Any], mode: str) -> float:

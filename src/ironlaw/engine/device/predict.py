@@ -176,7 +176,7 @@ def _launched(graph: Graph, captured: Graph, hardware: Hardware, plan: Plan, cos
     launched = []
     for op, cost in zip(graph.ops, costs, strict=True):
         factor = model_factor(graph.settings, op, plan.lowering, op.name in after)
-        more = run_again(captured.settings, op.name)
+        more = run_again(captured.settings, op)
         key = id(cost), factor, more
         if key not in scaled:
             scaled[key] = replace(cost, launch=factor * cost.launch + more * default)
