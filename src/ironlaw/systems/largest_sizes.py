@@ -42,7 +42,7 @@ class Growth:
         asked = {size: one.requests() for size, one in found.items() if one.requests}
         margin = max((one.margin for one in found.values()), default=0.0)
         first, *others = asked.values() or [None]
-        if not first or any(one.order != first.order or one.resident != first.resident for one in others):
+        if not first or any(one is None or (one.order, one.resident) != (first.order, first.resident) for one in others):
             return replace(self, margin=margin)
         lines = tuple(_through(list(asked), list(each)) for each in zip(*(one.sizes for one in asked.values()), strict=True))
         none = (0.0,) * len(self.held)
