@@ -348,6 +348,7 @@ def test_one_sample_may_take_longer_than_64():
 
 # kernels that the library or the compiler chooses anew for every shape
 ERRATIC = {
+    "copy": 0.32,
     "attention_fp32": 0.45,
     "conv_first": 0.6,
     "topk": 0.4,

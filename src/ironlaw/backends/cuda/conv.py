@@ -256,7 +256,6 @@ ESTIMATES = {
 
 FALLBACK = {
     "conv_1x1_nhwc": "conv_1x1", "depthwise_nhwc": "depthwise", "depthwise_nhwc_oblong": "depthwise",
-    "conv_volume_deep": "conv_few_channels", "conv_line_groups": "conv", "conv_line_groups_tf32": "conv_tf32",
     "depthwise_strided": "depthwise", "depthwise_large": "depthwise",
     "conv_first_nhwc": "conv_first", "conv_first": "conv", "conv_few_channels": "conv", "conv_tf32": "conv",
     **POINTWISE_FALLBACK,

@@ -127,5 +127,4 @@ ESTIMATES = {
     "recurrent_back": {"floor": 1.9e-6, "cache": 4.8e12, "main": 4.8e12, "rate": 2e14, "knee": 1e-3, "step": 6.4e-9, "sd": 0.3},
     "recurrent_bias": {"floor": 3e-6, "step": 9.2e-9, "sd": 0.3},
 }
-FALLBACK = {"recurrent_back": "gemm_tf32", "recurrent_bias": "sum_columns"}
 ROWS = dict.fromkeys(("lstm", "gru", "rnn_tanh"), recurrent_samples)
