@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ironlaw.cli.show import draw
-from ironlaw.engine.device.memory import MARGIN
+from ironlaw.engine.device.memory import WIDE_MARGIN
 from ironlaw.engine.training.recipes import OPTIMISERS, RECIPES
 from ironlaw.engine.training.setup import LABELS, SHARDED
 from ironlaw.units import show, significant
@@ -102,7 +102,7 @@ def machines(result: Mapping[str, Any]) -> None:
         largest = {None: "not known", 0: "none: not even one"}.get(one["largest_batch"], f"{one['largest_batch'] or 0:,}")
         rows.append((one["hardware"], show(one["usable_bytes"], "B"), verdict, largest))
     draw.table(["machine", "usable", "this step", "largest microbatch"], rows, left=("machine", "this step"))
-    draw.say(f"This counts tensors alone. PyTorch's allocator needs more than they do: leave {MARGIN:.0%} free.", draw.DIM)
+    draw.say(f"This counts tensors alone. PyTorch's allocator needs more than they do: leave {WIDE_MARGIN:.0%} free.", draw.DIM)
     for one in result["machines"]:
         if not one["static_fits"]:
             static = f"{show(result['static_bytes'], 'B')} of weights, gradients and optimiser state"

@@ -13,7 +13,7 @@ from ironlaw.engine.device.types import Graph, Op, bytes_per_element, check_posi
 from ironlaw.engine.device.work import category
 
 WORKSPACE = 32.0 * 2**20  # bytes: PyTorch's default on Hopper; small models of benchmarks/sealed_sets/own-1 take 34 to 36 MB more
-MARGIN, COMPILED_MARGIN = 0.1, 0.3  # over what the allocator was found to need, of a captured model (benchmarks/fits.json)
+MARGIN, WIDE_MARGIN = 0.1, 0.3  # over what the allocator needs, of a captured model; trained or compiled (benchmarks/device/fits.py)
 SPARSE = 3.0  # times its tensors: an allocator never needed more room
 OPTIMISER = "optimiser"  # a phase of a captured step
 LIVE = "live_profile"  # among what a graph remembers
@@ -76,7 +76,7 @@ def footprint(graph: Graph, hardware: Hardware | None = None, scratch: Sequence[
     kept = workspace(graph, hardware)
     captured = hardware.dispatch == "queued" and graph.settings.get("captured") and all(isinstance(need, SCALARS) for need in needs)
     asked = cache(lambda: requests(graph, kept, scratch, tuning(graph, hardware))) if captured else None
-    margin = 0.0 if asked is None else COMPILED_MARGIN if compiled(graph) else MARGIN
+    margin = 0.0 if asked is None else WIDE_MARGIN if compiled(graph) or graph.settings.get("training") else MARGIN
     return Memory(*needs, hardware.capacity, hardware.reserved, hardware.flash, kept, asked, margin)
 
 
