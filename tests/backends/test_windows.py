@@ -72,10 +72,23 @@ def test_many_small_products_cost_by_the_block():
     assert kernel.count == 4 and kernel.rows == 50000  # 65,535 in a launch, as four kernels were counted
 
 
-def test_most_single_calls_are_met():
+def test_sums_at_few_places_wait_for_the_most_crowded():
+    """A million rows for 1,024 places: as many come to each, one after the other, after a sort by ten bits. A million numbers for 64
+    places, by six: of those, four times the mean are taken to come to the fullest."""
+    known = {"how": "put", "touched": 2.0**26, "accumulate": True, "places": 2.0**20, "each": 64.0}
+    x, places, rows = Tensor("x", (2**10, 64), "fp32"), Tensor("i", (2**20,), "int64"), Tensor("v", (2**20, 64), "fp32")
+    summed, passes, _ = lower(op("write", "w", [x, places, rows], [x], **known))
+    assert (passes.count, summed.curve, summed.depth) == (2, "put_sums", 2**10)
+    x, numbers = Tensor("x", (64,), "fp32"), Tensor("v", (2**20,), "fp32")
+    summed, passes, _ = lower(op("write", "w", [x, places, numbers], [x], **known | {"touched": 2.0**20, "each": 1.0}))
+    assert (passes.count, summed.curve, summed.depth) == (1, "put_sums_single", 4 * 2**14)
+
+
+@pytest.mark.parametrize("name", ["single_calls", "crowds"])
+def test_most_single_calls_are_met(name):
     """Half of them by a tenth; the laws alone were off by ten times and more before there were rows."""
     h200 = il.hardware(H200)
-    rows = [row for row in file("h200_sxm/single_calls").rows if row.op == "called"]
+    rows = [row for row in file(f"h200_sxm/{name}").rows if row.op == "called"]
     off = sorted(abs(h200.calibration.cost(OPS["called"](r.params), h200, il.Plan()).device / r.busy_s - 1) for r in rows[::4])
     assert off[len(off) // 2] < 0.1
     assert off[int(0.9 * len(off))] < 0.5

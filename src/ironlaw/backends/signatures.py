@@ -246,7 +246,8 @@ def written(op: Op) -> Signature | None:
     touched = op.attrs["touched"] if "touched" in op.attrs else op.inputs[1].size
     ways = ("copy", "put", "scatter")
     steps = tuple(APART * (op.attrs.get("how", "put") == way) for way in ways)
-    return Signature(f"write {width(op)}", (*logs(max(touched, 1)), *steps, APART * bool(op.attrs.get("accumulate"))))
+    sizes = logs(max(touched, 1), max(touched / op.outputs[0].size, 1))  # how many come to each
+    return Signature(f"write {width(op)}", (*sizes, *steps, APART * bool(op.attrs.get("accumulate"))))
 
 
 def resized(op: Op) -> Signature | None:

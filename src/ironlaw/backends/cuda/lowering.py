@@ -35,7 +35,7 @@ EAGER: dict[str, Lowering] = {kind: lower for family in FAMILIES for kind, lower
 COMPILED: dict[str, Lowering] = {kind: lower for family in FAMILIES for kind, lower in getattr(family, "COMPILED", {}).items()}
 ROWS: dict[str, Samples] = {name: samples for family in FAMILIES for name, samples in getattr(family, "ROWS", {}).items()}
 FALLBACK: dict[str, str] = {name: other for family in FAMILIES for name, other in getattr(family, "FALLBACK", {}).items()}
-ESTIMATES: dict[str, dict[str, float]] = conv.ESTIMATES | stream.ESTIMATES | recurrent.ESTIMATES
+ESTIMATES: dict[str, dict[str, float]] = conv.ESTIMATES | recurrent.ESTIMATES
 
 
 # kinds that no sweep measures in every format
@@ -82,7 +82,7 @@ def within_models(row: Row, machine: Hardware) -> Iterator[Sample]:
 # of what was called by itself: words in the names of kernels -> their curves
 CALLED = {
     "batch_norm": norm.batch_norm_samples, "norm_backward": backward.norm_samples, "batch_norm_train": backward.batch_norm_samples,
-    "conv_backward": backward.conv_samples,
+    "conv_backward": backward.conv_samples, "write": stream.write_samples,
 }  # fmt: skip
 
 

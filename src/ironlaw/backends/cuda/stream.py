@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import ceil, log2
 
-from ironlaw.backends.cuda.evidence import named
+from ironlaw.backends.cuda.evidence import by_name, named, plain
 from ironlaw.backends.evidence_ops import OPS
 from ironlaw.backends.kernel import Kernel, Sample
 from ironlaw.backends.rows import Row
@@ -112,7 +112,7 @@ def write(op: Op, machine: Hardware) -> Sequence[Kernel]:
     return (Kernel(f"write_{op.attrs.get('how', 'put')}", widened * op.work.bytes),)
 
 
-def _sorted_first(op: Op) -> Sequence[Kernel]:
+def _sorted_first(op: Op, crowded: float = CROWDED) -> Sequence[Kernel]:
     """The places of an accumulating `index_put` as single numbers, sorted by as many digits as there are places; then a warp walks all that
     go to the same one (ATen, Indexing.cu, `indexing_backward_kernel` and its kin for one and for few elements at each place)."""
     target, touched = op.inputs[0], op.attrs["touched"]
@@ -123,9 +123,18 @@ def _sorted_first(op: Op) -> Sequence[Kernel]:
     places = max(target.size * tokens / touched, 2.0)
     passes = ceil(log2(places) / DIGIT)
     curve = "put_sums_single" if each <= 1 else "put_sums_few" if each <= FEW_EACH else "put_sums"
-    crowd = (CROWDED if each <= 1 else 1.0) * tokens / places
+    crowd = (crowded if each <= 1 else 1.0) * tokens / places
     sums = Kernel(curve, 0.0, rows=touched if each > FEW_EACH else touched / each, depth=crowd)
     return sums, Kernel("sort_pass", 4.0 * INDEX_BYTES * tokens, count=passes), Kernel("tiny", 0.0, count=9.0 + 2.0 * passes)
+
+
+def write_samples(row: Row, machine: Hardware) -> Iterator[Sample]:
+    """Of sums at places, which were drawn evenly, what each of the two that work took."""
+    op = OPS[row.op](row.params)
+    if kernels := _sorted_first(op, crowded=1.0) if op.attrs.get("accumulate") and op.attrs.get("how") == "put" else ():
+        yield from by_name(row, kernels, {"indexing_backward": kernels[0].curve, "Onesweep": "sort_pass"})
+    else:
+        yield from plain(row, write(op, machine), row.busy_s)
 
 
 def pad(op: Op, machine: Hardware) -> Sequence[Kernel]:
@@ -165,12 +174,6 @@ ROWS = {
     "upsample_bicubic": named(upsample, {"upsample_bicubic": "upsample_bicubic"}),
     **dict.fromkeys(("masked_fill", "where", "bool_where", "compare_masked_fill"), select_samples),
 }  # fmt: skip
-# middles of 60 sums at indices that are drawn evenly, on an H200: a step is one that goes to the same place
-ESTIMATES = {
-    "put_sums_single": {"floor": 5e-6, "row": 1.6e-10, "step": 1.0e-7, "sd": 1.0},
-    "put_sums_few": {"floor": 4e-6, "row": 1.6e-10, "step": 2.0e-7, "sd": 0.4},
-    "put_sums": {"floor": 4e-6, "row": 3e-12, "step": 6.5e-7, "sd": 0.4},
-}
 FALLBACK = {
     "upsample_bicubic": "upsample_bilinear", "upsample_bilinear": "grid_sample", "grid_sample": "max_pool2d",
     "upsample_bilinear_nhwc": "upsample", "upsample_bicubic_nhwc": "upsample", "pad_reflect": "strided", "write_copy": "write_put",
