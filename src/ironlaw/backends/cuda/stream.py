@@ -175,6 +175,7 @@ ROWS = {
     **dict.fromkeys(("masked_fill", "where", "bool_where", "compare_masked_fill"), select_samples),
 }  # fmt: skip
 FALLBACK = {
+    **dict.fromkeys(("put_sums_single", "put_sums_few", "put_sums"), "write_put"),
     "upsample_bicubic": "upsample_bilinear", "upsample_bilinear": "grid_sample", "grid_sample": "max_pool2d",
     "upsample_bilinear_nhwc": "upsample", "upsample_bicubic_nhwc": "upsample", "pad_reflect": "strided", "write_copy": "write_put",
     "write_put": "scatter", "write_scatter": "write_put", "select_broadcast": "broadcast", "arange": "fill", "gather_elements": "gather",
