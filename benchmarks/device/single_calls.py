@@ -384,8 +384,11 @@ def captured_call(call, args, dtype):
 
     with torch.no_grad():
         ops = [op for op in il.capture(again, tuple(flat)).ops if op.work.launches]
-    alike = len(ops) == 1 and ops[0].kind != "unknown" and not unlike(call, args, dtype)
-    return ("called", params(ops[0])) if alike else None
+    if len(ops) > 1 or ops[0].kind == "unknown" or unlike(call, args, dtype):
+        return None
+    about = params(ops[0])
+    about["attrs"] |= {"crowd": 1.0} if "places" in about["attrs"] else {}  # as many go to each place
+    return "called", about
 
 
 def unlike(call, args, dtype):

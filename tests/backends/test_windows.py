@@ -84,11 +84,11 @@ def test_sums_at_few_places_wait_for_the_most_crowded():
     assert (passes.count, summed.curve, summed.depth) == (1, "put_sums_single", 4 * 2**14)
 
 
-@pytest.mark.parametrize("name", ["single_calls", "crowds"])
-def test_most_single_calls_are_met(name):
-    """Half of them by a tenth; the laws alone were off by ten times and more before there were rows."""
+@pytest.mark.parametrize(("name", "middle"), [("single_calls", 0.1), ("crowds", 0.2)])
+def test_most_single_calls_are_met(name, middle):
+    """Half of them by a tenth, sums at crowded places by a fifth; the laws alone were off by ten times and more before there were rows."""
     h200 = il.hardware(H200)
     rows = [row for row in file(f"h200_sxm/{name}").rows if row.op == "called"]
     off = sorted(abs(h200.calibration.cost(OPS["called"](r.params), h200, il.Plan()).device / r.busy_s - 1) for r in rows[::4])
-    assert off[len(off) // 2] < 0.1
+    assert off[len(off) // 2] < middle
     assert off[int(0.9 * len(off))] < 0.5

@@ -352,6 +352,7 @@ ERRATIC = {
     "attention_fp32": 0.45,
     "conv_first": 0.6,
     "topk": 0.4,
+    "write_sums": 0.4,  # from sums to a million places to those that all go to four
     "softmax_columns": 0.45,  # what lies in the cache comes sooner: their neighbours know
     "unfold_backward": 0.5,  # six samples
     "solver_svd": 0.4,  # by rotations, in both formats

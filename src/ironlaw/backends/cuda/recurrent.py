@@ -122,7 +122,7 @@ def recurrent_samples(row: Row, machine: Hardware) -> Iterator[Sample]:
 
 EAGER = {"recurrent": recurrent}
 # cuDNN's products of a step's gradient in FP32 walk all gates in one block, and the sums of its biases all steps: 8.5 us for 1,024 gates
-# at 8 and at 32 samples, 9.2 ns a step from 2,568 steps to 159,744 (h200_sxm, steps of three opened models)
+# at 8 and at 32 samples, 9.2 ns for each step from 2,568 steps to 159,744 (h200_sxm, steps of three opened models)
 ESTIMATES = {
     "recurrent_back": {"floor": 1.9e-6, "cache": 4.8e12, "main": 4.8e12, "rate": 2e14, "knee": 1e-3, "step": 6.4e-9, "sd": 0.3},
     "recurrent_bias": {"floor": 3e-6, "step": 9.2e-9, "sd": 0.3},

@@ -10,7 +10,7 @@ from ironlaw.backends.cuda.evidence import by_name, named, plain
 from ironlaw.backends.evidence_ops import OPS
 from ironlaw.backends.kernel import Kernel, Sample
 from ironlaw.backends.rows import Row
-from ironlaw.engine.arrays import Number, is_array
+from ironlaw.engine.arrays import Number, is_array, maximum
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import FORMATS, Op
 from ironlaw.engine.device.work import with_attrs
@@ -105,14 +105,15 @@ def grid_sample(op: Op, machine: Hardware) -> Sequence[Kernel]:
 
 def write(op: Op, machine: Hardware) -> Sequence[Kernel]:
     """Sums go to memory element by element, so that a half takes about as long as a whole. Those by `index_put` are sorted first."""
-    adds = bool(op.attrs.get("accumulate"))
-    if adds and op.attrs.get("how") == "put" and (kernels := _sorted_first(op)):
+    if not op.attrs.get("accumulate"):
+        return (Kernel(f"write_{op.attrs.get('how', 'put')}", op.work.bytes),)
+    if op.attrs.get("how") == "put" and (kernels := _sorted_first(op)):
         return kernels
-    widened = SUMS.get(op.outputs[0].dtype, 1.0) if adds else 1.0
-    return (Kernel(f"write_{op.attrs.get('how', 'put')}", widened * op.work.bytes),)
+    crowd = op.attrs.get("touched", op.inputs[1].size) / op.outputs[0].size
+    return (Kernel("write_sums", SUMS.get(op.outputs[0].dtype, 1.0) * op.work.bytes, depth=maximum(crowd, 1.0)),)
 
 
-def _sorted_first(op: Op, crowded: float = CROWDED) -> Sequence[Kernel]:
+def _sorted_first(op: Op) -> Sequence[Kernel]:
     """The places of an accumulating `index_put` as single numbers, sorted by as many digits as there are places; then a warp walks all that
     go to the same one (ATen, Indexing.cu, `indexing_backward_kernel` and its kin for one and for few elements at each place)."""
     target, touched = op.inputs[0], op.attrs["touched"]
@@ -123,18 +124,17 @@ def _sorted_first(op: Op, crowded: float = CROWDED) -> Sequence[Kernel]:
     places = max(target.size * tokens / touched, 2.0)
     passes = ceil(log2(places) / DIGIT)
     curve = "put_sums_single" if each <= 1 else "put_sums_few" if each <= FEW_EACH else "put_sums"
-    crowd = (crowded if each <= 1 else 1.0) * tokens / places
+    crowd = op.attrs.get("crowd", CROWDED if each <= 1 else 1.0) * tokens / places
     sums = Kernel(curve, 0.0, rows=touched if each > FEW_EACH else touched / each, depth=crowd)
     return sums, Kernel("sort_pass", 4.0 * INDEX_BYTES * tokens, count=passes), Kernel("tiny", 0.0, count=9.0 + 2.0 * passes)
 
 
 def write_samples(row: Row, machine: Hardware) -> Iterator[Sample]:
-    """Of sums at places, which were drawn evenly, what each of the two that work took."""
-    op = OPS[row.op](row.params)
-    if kernels := _sorted_first(op, crowded=1.0) if op.attrs.get("accumulate") and op.attrs.get("how") == "put" else ():
-        yield from by_name(row, kernels, {"indexing_backward": kernels[0].curve, "Onesweep": "sort_pass"})
-    else:
-        yield from plain(row, write(op, machine), row.busy_s)
+    """What each of the two kernels took that work on sums at places."""
+    kernels = write(OPS[row.op](row.params), machine)
+    if len(kernels) == 1:
+        return plain(row, kernels, row.busy_s)
+    return by_name(row, kernels, {"indexing_backward": kernels[0].curve, "Onesweep": "sort_pass"})
 
 
 def pad(op: Op, machine: Hardware) -> Sequence[Kernel]:
@@ -175,7 +175,7 @@ ROWS = {
     **dict.fromkeys(("masked_fill", "where", "bool_where", "compare_masked_fill"), select_samples),
 }  # fmt: skip
 FALLBACK = {
-    **dict.fromkeys(("put_sums_single", "put_sums_few", "put_sums"), "write_put"),
+    **dict.fromkeys(("put_sums_single", "put_sums_few", "put_sums"), "write_put"), "write_sums": "write_copy",
     "upsample_bicubic": "upsample_bilinear", "upsample_bilinear": "grid_sample", "grid_sample": "max_pool2d",
     "upsample_bilinear_nhwc": "upsample", "upsample_bicubic_nhwc": "upsample", "pad_reflect": "strided", "write_copy": "write_put",
     "write_put": "scatter", "write_scatter": "write_put", "select_broadcast": "broadcast", "arange": "fill", "gather_elements": "gather",

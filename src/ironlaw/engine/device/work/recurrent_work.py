@@ -39,5 +39,5 @@ def widths(x: Tensor, a: Attrs) -> list[float]:
 
 
 def wanted(inputs: Tensors, outputs: Tensors) -> bool:
-    """Of gradients: whether the one of what comes in is asked for."""
+    """Whether the gradient of what comes in is asked for."""
     return outputs[0].shape == inputs[0].shape
