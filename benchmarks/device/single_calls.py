@@ -113,6 +113,16 @@ def norms():
             yield A.native_batch_norm.default, (x, w, w, w, X(c, below=3, dtype=dtype), True, 0.1, 1e-5), dtype
 
 
+def wide_norms():
+    """About as many rows as the GPU has multiprocessors, and the same for a softmax: where one row more takes another time."""
+    for rows in (64, 112, 128, 129, 160, 256, 264, 512):
+        for width in (2048, 4096, 8192, 16384, 65536):
+            x, w = X(rows, width), X(width)
+            for dtype in (F32, BF16):
+                yield A.native_layer_norm.default, (x, [width], w, w, 1e-5), dtype
+                yield A._softmax.default, (x, -1, False), dtype
+
+
 def lookups():
     """Rows of a table, by an index that lies in one piece and by a column of one; gradients; sums at an index."""
     for rows, cols, picks in (
@@ -355,7 +365,7 @@ def crowds():
 
 GROUPS = {
     group.__name__: group
-    for group in (softmaxes, norms, lookups, sums, chosen, windows, products, depthwise, volumes, single_rows, few_rows, crowds)
+    for group in (softmaxes, norms, wide_norms, lookups, sums, chosen, windows, products, depthwise, volumes, single_rows, few_rows, crowds)
 }
 
 
