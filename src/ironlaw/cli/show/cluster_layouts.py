@@ -114,7 +114,7 @@ def _outlook(result: Mapping[str, Any], best: Mapping[str, Any], notes: bool) ->
     if result["stack"] not in stacks():
         runs = f"four of five runs should take {low} to {high}× the time predicted, which is the range in your stack's file"
     elif not result["published_on_machine"]:
-        runs = f"no run that this rests on had this machine, or none had experts, so the range, {low} to {high}×, is wider"
+        runs = f"none of the published runs that this rests on was like this one, so the range, {low} to {high}×, is wider"
     unit = f"{significant(stops['unit_mtbf_s'] / 3600)} h per device"
     state = f"a checkpoint of {show(stops['state_bytes'], 'B')} takes {show(stops['save_s'], 's')}"
     rest = f"writing {share(stops['writing'])}, lost work {share(stops['lost'])}, restarts {share(stops['restart'])}"
