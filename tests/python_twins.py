@@ -66,6 +66,9 @@ TWINS = {
     "memory llama3_2_1b --batch 4 --seq 2048 --recipe mixed --checkpoint all --loss-chunks 8 --on rtx_4090,a100_80gb_sxm": lambda: (
         il.memory("llama3_2_1b", batch=4, seq=2048, recipe="mixed", checkpoint="all", loss_chunks=8, on=["rtx_4090", "a100_80gb_sxm"])
     ),
+    "memory llama3_8b --qlora --batch 1 --seq 2048 --on rtx_4090": lambda: il.memory(
+        "llama3_8b", qlora=True, batch=1, seq=2048, on="rtx_4090"
+    ),
     "memory my.py:model --input 8x3x224x224 --recipe autocast --on t4": lambda: il.memory(
         "my.py:model", input="8x3x224x224", recipe="autocast", on="t4"
     ),

@@ -297,8 +297,9 @@ def test_stored_weights_say_what_they_change(file: str, capsys: pytest.CaptureFi
 def test_what_fits(file: str, capsys: pytest.CaptureFixture[str]):
     (room,) = told(capsys, f"{file}:Net", "--on", "t4", "--mode", "eager")["largest"]
     assert (room["what"], room["now"]) == ("batch", 32)
-    # 64 floats a row: at the norm, what comes in, ReLU's output and the norm's own with its mean and deviation; and 4,160 + 128 parameters
-    sums = (float(hardware("t4").usable) - 4 * (4160 + 128)) / ((3 * 64 + 2) * 4)
+    # 64 floats a row: at the norm, what comes in, ReLU's output and the norm's own with its mean and deviation; and 4,160 + 128 parameters.
+    # A tenth is left free of all but these
+    sums = (float(hardware("t4").usable) - 4 * (4160 + 128)) / 1.1 / ((3 * 64 + 2) * 4)
     kept = WORKSPACE / ((3 * 64 + 2) * 4)  # cuBLAS'
     assert (sums - kept) * (1 - 2 / GRID) <= room["largest"] <= sums - kept
     settings = ("n_layer=2", "n_embd=64", "n_head=4", "vocab_size=100")

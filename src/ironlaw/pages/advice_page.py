@@ -23,7 +23,7 @@ def _batch(p: Prediction, name: str, original: Graph) -> Iterator[dict[str, Any]
     """Weights and workspace stay the same; nearly everything else grows with the batch."""
     batch, fixed = int(original.settings.get("batch", 1)), p.memory.resident_weights + p.memory.workspace
     each = (p.memory.total - fixed) / batch
-    most = int((p.memory.usable - fixed) // each) if each else 0
+    most = int((p.memory.room - fixed) // each) if each else 0
     while 1 <= most < batch and not predict(launched(name, **sizes(original) | {"batch": most}), p.hardware, p.plan).fits:
         most -= 1
     if 1 <= most < batch:
@@ -33,7 +33,7 @@ def _batch(p: Prediction, name: str, original: Graph) -> Iterator[dict[str, Any]
 def _context(p: Prediction, original: Graph) -> Iterator[dict[str, Any]]:
     """Where the keys and values do not fit, a shorter context helps."""
     context = int(original.settings.get("context", 0) or 0)
-    room = p.memory.usable - p.memory.resident_weights - p.memory.activations
+    room = p.memory.room - p.memory.resident_weights - p.memory.activations
     if p.memory.kv_cache and 0 < room < p.memory.kv_cache:
         most = int(context * room / p.memory.kv_cache)
         if most:

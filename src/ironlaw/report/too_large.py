@@ -32,15 +32,16 @@ def _answer(p: Prediction) -> TooLargeJson:
     graph, has = p.graph, show_usable(p.memory.capacity, p.memory.usable)
     need = show(p.memory.total, "B")
     if p.memory.total <= p.memory.usable and p.memory.requests:
-        need = f"{need} at its peak, and more with what lies free between its tensors and a margin of {p.memory.margin:.0%}"
+        margin = f"a margin of {p.memory.margin:.0%} on all but its weights"
+        need = f"{need} at its peak, and more with what lies free between its tensors and {margin}"
     elif p.memory.total <= p.memory.usable:
         need, has = f"{show(p.memory.weights, 'B')} for its weights", f"{show_capacity(float(p.memory.flash))} of flash"
     lead = f"{graph.name} in {graph.dtype} does not fit into {p.hardware.slug}: it needs {need}, and there are {has}"
     lead = f"{lead}. The times are as if it fitted."
     instead = _larger(graph)
-    if p.hardware.kind in ALONE:
+    group = None if p.hardware.kind in ALONE else smallest_group(p, box_with(p.hardware.slug))
+    if p.hardware.kind in ALONE or (group and group.devices == 1):  # its tensors fit, and what lies between them does not
         return {"hardware": p.hardware.slug, "reason": f"{lead} T{instead[1:]}", "group": None}
-    group = smallest_group(p, box_with(p.hardware.slug))
     if group is None:
         alone = "One op alone needs more than a device has, so its weights have to be split."
         return {"hardware": p.hardware.slug, "reason": f"{lead} {alone} T{instead[1:]}", "group": None}

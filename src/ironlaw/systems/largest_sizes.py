@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from ironlaw.engine.device.allocator import Requests
 from ironlaw.engine.device.machine import Hardware, Plan
-from ironlaw.engine.device.memory import largest_that_fits, live_profile
+from ironlaw.engine.device.memory import largest_that_fits, live_profile, spared
 from ironlaw.engine.device.predict import EAGER, memory
 from ironlaw.engine.device.types import Graph
 from ironlaw.units import enumerated
@@ -35,15 +35,18 @@ class Growth:
     requests: Requests | None = None  # of the allocator, where it is asked alike at each size
     sizes: tuple[tuple[float, ...], ...] = ()  # what they ask for
     margin: float = 0.0
+    weights: float = 0.0  # which have none
 
     def on(self, machine: Hardware, plan: Plan = EAGER) -> Growth:
         """With what its libraries take for themselves there, and every request of its allocator, where it has one."""
         found = {size: memory(graph, machine, plan) for size, graph in self.captured.items()}
         asked = {size: one.requests() for size, one in found.items() if one.requests}
         margin = max((one.margin for one in found.values()), default=0.0)
+        weights = max((float(one.weights) for one in found.values()), default=0.0)
+        mine = replace(self, margin=margin, weights=weights)
         first, *others = asked.values() or [None]
         if not first or any(one is None or (one.order, one.resident) != (first.order, first.resident) for one in others):
-            return replace(self, margin=margin)
+            return mine
         lines = tuple(_through(list(asked), list(each)) for each in zip(*(one.sizes for one in asked.values()), strict=True))
         none = (0.0,) * len(self.held)
         held = tuple(map(sum, zip(none, *lines[: first.resident], strict=True)))
@@ -51,11 +54,11 @@ class Growth:
         for n in first.order:
             now = tuple(a + b if n >= 0 else a - b for a, b in zip(now, lines[max(n, ~n)], strict=True))
             alive.add(now)
-        return replace(self, held=held, alive=tuple(alive), requests=first, sizes=lines, margin=margin)
+        return replace(mine, held=held, alive=tuple(alive), requests=first, sizes=lines)
 
     def largest(self, usable: float) -> int:
         """That fits, to the nearest of `GRID` steps where the allocator, and not the sum, says no."""
-        usable /= 1.0 + self.margin
+        usable = float(spared(usable, self.weights, self.margin))
         most = largest_that_fits(self.total, usable, MOST)
         if not self.requests or self._has_room(most, usable):
             return most

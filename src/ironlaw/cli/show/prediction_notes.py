@@ -71,7 +71,7 @@ def _columns(predictions: list[Prediction]) -> Iterator[str]:
     if taken:
         yield f"memory: what tensors need at their peak. PyTorch's allocator takes {enumerated(sorted(taken))} for them."
         margins = sorted({f"{p.memory.margin:.0%} ({p.plan.mode})" for p in predictions if p.memory.requests})
-        yield f"fits: with a margin of {enumerated(margins)} over the least memory that the allocator could do with."
+        yield f"fits: with a margin of {enumerated(margins)} over the least that the allocator could do with, weights apart."
     if any(p.interval for p in predictions):
         yield f"{accuracy.LIKELY}; ±: the same for one operator, with ! where it lies outside what was measured."
     yield from (f"{mark}." for mark in accuracy.marks(predictions))

@@ -32,7 +32,7 @@ class Memory:
     flash: Number = 0.0  # where weights lie that are not in main memory; 0: they are in it
     workspace: Number = 0.0  # what the library of products keeps for itself
     requests: Callable[[], Requests] | None = field(default=None, compare=False)  # of a captured model on a GPU
-    margin: float = 0.0  # what has to be left free for a promise that it fits, over what is needed
+    margin: float = 0.0  # what has to be left free for a promise that it fits, over what is needed beside the weights
 
     @property
     def resident_weights(self) -> Number:
@@ -54,8 +54,13 @@ class Memory:
         return max(float(self.total), float(self.requests().unlimited)) if self.requests else self.total
 
     @property
+    def room(self) -> Number:
+        """What may be taken so that the margin is left."""
+        return spared(self.usable, self.weights, self.margin)
+
+    @property
     def fits(self) -> Number:
-        room = self.usable / (1.0 + self.margin)
+        room = self.room
         enough = self.total <= room
         if self.requests and enough and SPARSE * self.total > room:
             return self.requests().fit(float(room))
@@ -65,6 +70,11 @@ class Memory:
     def headroom(self) -> Number:
         """Bytes to spare; negative where it does not fit."""
         return self.usable - self.total
+
+
+def spared(usable: Number, weights: Number, margin: float) -> Number:
+    """What may be taken of `usable` so that the margin is left; weights, which are known to the byte, need none."""
+    return (usable + margin * weights) / (1.0 + margin)
 
 
 def footprint(graph: Graph, hardware: Hardware | None = None, scratch: Sequence[Number] = ()) -> Memory:

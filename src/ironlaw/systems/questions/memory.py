@@ -85,7 +85,7 @@ class Memory(Question):
         read_checkpoints, None, metavar="N|all",
         about="recompute activations in N segments of layers, or in all layers (default: 0; all with `qlora`)",
     )  # fmt: skip
-    lora: int | None = whole(None, metavar="RANK", about="train adapters of this rank on every linear layer, and freeze the model")
+    lora: int | None = whole(None, metavar="N", about="train adapters of this rank on every linear layer, and freeze the model")
     qlora: bool = switch(False, about=f"the usual QLoRA: weights in NF4, adapters of rank {RANK}, paged 8-bit AdamW, all layers recomputed")
     loss_chunks: int = whole(1, metavar="N", about="compute the loss in N chunks of tokens, one at a time")
     attention: str = among(ATTENTION, "fused", about="fused into one kernel (default), or three kernels that store the scores")
