@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ironlaw.engine.device.memory import footprint
@@ -24,10 +24,21 @@ def _batch(p: Prediction, name: str, original: Graph) -> Iterator[dict[str, Any]
     batch, fixed = int(original.settings.get("batch", 1)), p.memory.resident_weights + p.memory.workspace
     each = (p.memory.total - fixed) / batch
     most = int((p.memory.room - fixed) // each) if each else 0
-    while 1 <= most < batch and not predict(launched(name, **sizes(original) | {"batch": most}), p.hardware, p.plan).fits:
-        most -= 1
+    if 1 <= most < batch:
+        most = _halved(most, lambda size: bool(predict(launched(name, **sizes(original) | {"batch": size}), p.hardware, p.plan).fits))
     if 1 <= most < batch:
         yield {"text": f"batch {most}, the largest that fits", "field": "batch", "value": str(most)}
+
+
+def _halved(most: int, fits: Callable[[int], bool]) -> int:
+    """The largest size up to that one that fits, by halving what lies between; 0 where none does."""
+    low, high = 0, most + 1
+    if fits(most):
+        return most
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
 
 
 def _context(p: Prediction, original: Graph) -> Iterator[dict[str, Any]]:
