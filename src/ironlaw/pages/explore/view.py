@@ -149,7 +149,13 @@ def _out_of_memory(answer: Answer) -> dict[str, Any] | None:
         f" {significant(float(memory.total / memory.usable))}× what this machine has ({show_usable(memory.capacity, memory.usable)})."
         " The times below are what it would take if it fitted."
     )
-    if memory.total <= memory.usable:
+    if memory.requests and memory.total <= memory.usable:
+        text = (
+            f"{about(answer.name)['name']} needs {format_quantity(float(memory.total), 'B')} ({listed}) of"
+            f" {show_usable(memory.capacity, memory.usable)}. What lies free between its tensors and a margin of {memory.margin:.0%} on all"
+            " but its weights don't fit beside that. The times below are what it would take if it fitted."
+        )
+    elif memory.total <= memory.usable:
         text = (
             f"The weights of {about(answer.name)['name']} are {format_quantity(float(memory.weights), 'B')}, and this machine's flash holds"
             f" {show_capacity(float(memory.flash))}. The times below are what it would take if it fitted."
