@@ -1,6 +1,7 @@
 """`ironlaw cluster`: layouts, traffic, failures and the next doubling; and what is refused."""
 
 import json
+import shlex
 
 import pytest
 
@@ -183,3 +184,12 @@ def test_no_figure_is_cut_and_no_name_broken_in_a_narrow_terminal(capsys, monkey
     row = {"label": "TP 8 · CP 16 · PP 16 · DP 8 · ZeRO-2", "virtual": 8, "micro": 1, "recompute": "none", "step_s": 10.8, "mfu": 0.5}
     assert cluster_layouts._layout(row | {"memory_bytes": 7e10, "fits": True}, narrow=True)[0] == "TP 8 · CP 16 · PP 16 · DP 8\n  ZeRO-2"
     assert "TP\n" not in draw.plain.folded("x" * 38 + " (TP 4 · PP 8)", 42)
+
+
+def test_a_command_is_broken_so_that_a_shell_takes_it():
+    line = 'vllm serve org/M --tensor-parallel-size 2 --max-num-batched-tokens 2048 --config \'{"a": "two words"}\' --max-num-seqs 128'
+    shown = draw.plain.in_shell(line, 60)
+    assert max(map(len, shown.splitlines())) <= 60 and shown.count(" \\\n") == 2
+    assert shlex.split(shown.replace("\\\n", "")) == shlex.split(line)
+    note = draw.plain.in_shell("# " + "a comment that goes on " * 5, 60)
+    assert all(part.startswith("# ") and len(part) <= 60 for part in note.splitlines()) and note.count("\n") == 2

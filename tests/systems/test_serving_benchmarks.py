@@ -15,7 +15,6 @@ from ironlaw.registry.decoders import decoder
 from ironlaw.registry.engines import PLAIN, engine, engines
 from ironlaw.registry.machines import registered
 from ironlaw.systems.serving.benchmarks import followed, read_benchmark
-from ironlaw.systems.serving.commands import command, commands
 from ironlaw.systems.serving.deployments import deployment
 
 VLLM = {
@@ -79,30 +78,3 @@ def test_engines_of_the_registry():
         assert len(own.sources) == 4 + bool(own.request) + bool(own.ungrouped)
     with pytest.raises(UnknownName, match="vllm"):
         engine("vlm")
-
-
-def test_the_command_that_starts_an_engine():
-    rig = deployment(decoder("llama3_70b"), registered("h200_sxm"), 2, products="fp8", cache="fp8", coarse=True)
-    policy = Policy(most=128, budget=2048)
-    assert command("vllm", "M", rig, policy, 0.9) == (
-        "vllm serve M --tensor-parallel-size 2 --max-num-batched-tokens 2048 --max-num-seqs 128 --gpu-memory-utilization 0.9"
-        " --kv-cache-dtype fp8 --quantization fp8"
-    )
-    assert "--tp-size 2 --chunked-prefill-size 2048" in command("sglang", "M", rig, policy, 0.86)
-    assert command("trtllm", "M", rig, policy, 0.9).startswith("trtllm-serve M --tp_size 2 --max_num_tokens 2048")
-    assert command("plain", "M", rig, policy, 0.9) == ""
-
-
-def test_pools_are_started_one_by_one_and_something_before_them():
-    rig, policy = deployment(decoder("llama3_70b"), registered("h200_sxm"), 2, coarse=True), Policy(most=128, budget=2048)
-    told = {name: commands(name, "M", rig, policy, 0.9, 2, 1).splitlines() for name in ("vllm", "sglang", "trtllm")}
-    for name, lines in told.items():
-        first, one, second, other, third, _ = lines
-        assert (first, second) == ("# each of the 2 replicas for prefill", "# the replica for decode") and third.startswith("# before both")
-        assert one.startswith(command(name, "M", rig, policy, 0.9)) and other.startswith(command(name, "M", rig, policy, 0.9))
-    assert '{"kv_connector":"NixlConnector","kv_role":"kv_both"}' in told["vllm"][1]
-    assert told["vllm"][-1].endswith("--prefiller-hosts PREFILL_1 PREFILL_2 --decoder-hosts DECODE_1")
-    assert told["sglang"][1].endswith("--disaggregation-mode prefill") and told["sglang"][3].endswith("--disaggregation-mode decode")
-    assert told["sglang"][-1].endswith("--prefill http://PREFILL_1:30000 --prefill http://PREFILL_2:30000 --decode http://DECODE_1:30000")
-    assert commands("vllm", "M", rig, policy, 0.9, 0, 3) == command("vllm", "M", rig, policy, 0.9)
-    assert commands("plain", "M", rig, policy, 0.9, 2, 1) == ""

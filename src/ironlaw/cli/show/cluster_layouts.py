@@ -57,7 +57,7 @@ def report(result: Mapping[str, Any], notes: bool = False) -> None:
     _outlook(result, best, notes)
     whose = next((words for script, words in STARTS.items() if script in result["command"]), "your script")
     draw.heading("to start it", f"in each box, with {whose}")
-    draw.say(result["command"])
+    draw.command(result["command"])
 
 
 def _layout(row: Mapping[str, Any], narrow: bool) -> tuple[Any, ...]:

@@ -58,6 +58,18 @@ def say(text: str = "", style: str = "", indent: int = 0) -> None:
     screen.print(Padding(shown, (0, 0, 0, indent), expand=False) if indent else shown)
 
 
+def command(text: str) -> None:
+    """Lines for a shell, to be copied as they stand: those that are too long go on after a backslash."""
+    for line in text.splitlines():
+        shown = plain.in_shell(plain.clean(line), int(console().width) if rich() else plain.width())
+        if rich():
+            from rich.text import Text
+
+            console().print(Text(shown, DIM if line.startswith("#") else ""), soft_wrap=True)
+        else:
+            print(shown)
+
+
 def heading(text: str, more: str = "") -> None:
     if not rich():
         return plain.heading(text, more)

@@ -22,6 +22,7 @@ WHOLE = re.compile(
 HELD = "\ue000"  # stands for such a space while lines are broken
 NUMBERED = re.compile(r"\d+\. ")
 PART, PIECE = re.compile(r"[^.]+\.?|\."), re.compile(r"[^_]+_?|_")  # of a module's name, and of a word in it
+WORD = re.compile(r"""(?:[^\s"']|"[^"]*"|'[^']*')+""")  # of a shell's command: what is quoted stays whole
 SHORTEST = 12  # a column is never narrower
 
 
@@ -33,6 +34,19 @@ def folded(text: str, room: int) -> str:
         broken = textwrap.wrap(WHOLE.sub(HELD, line), max(room, 40), subsequent_indent=later, break_on_hyphens=False)
         lines += [line] if len(line) <= room else broken
     return "\n".join(lines).replace(HELD, " ")
+
+
+def in_shell(line: str, room: int) -> str:
+    """A command in lines of `room` that a shell takes as one; a comment in several comments."""
+    if line.startswith("#"):
+        return "\n".join(textwrap.wrap(line, max(room, 40), subsequent_indent="# ", break_on_hyphens=False))
+    lines = [""]
+    for word in WORD.findall(line):
+        if lines[-1].strip() and len(lines[-1]) + len(word) + len(" \\ ") > room:
+            lines[-1] += " \\"
+            lines.append(" ")
+        lines[-1] += f" {word}" if lines[-1] else word
+    return "\n".join(lines)
 
 
 def words_in(text: str, room: int) -> str:

@@ -122,8 +122,7 @@ def _choices(result: Mapping[str, Any], notes: bool) -> None:
         formats = _formats(row) if notes else ""
         told = (f"{words}. {bottleneck(row)}", steep(row), likely(row, promise, bool(result["fleet"])), takes(row), formats)
         draw.pairs([(row["hardware"], " ".join(filter(None, told)))])
-        for line in (row["safe"] or row)["command"].splitlines():  # what to plan with
-            draw.say(line, draw.DIM if line.startswith("#") else "")
+        draw.command((row["safe"] or row)["command"])  # what to plan with
 
 
 def _formats(row: Mapping[str, Any]) -> str:

@@ -74,7 +74,8 @@ def _steady(asked: Demand, found: Found) -> bool:
 def _command(asked: Demand, choice: Choice) -> str:
     decoders = choice.answer.replicas - choice.prompts
     return commands(
-        asked.server.starts, asked.model, choice.deployment, choice.policy, asked.share_of_memory, choice.prompts, decoders
+        asked.server.starts, asked.model, choice.deployment, choice.policy, asked.share_of_memory, choice.prompts, decoders,
+        asked.draft or "",
     )  # fmt: skip
 
 
