@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 from ironlaw.cli.labs import known
 from ironlaw.errors import LedgerUnavailable, UnknownName
 from ironlaw.ledger import open_ledger
-from ironlaw.pages.lab_catalogue import catalogue, resolve
+from ironlaw.pages.lab_catalogue import catalogue, read, resolve
 from ironlaw.pages.records import Records, standings
 from ironlaw.registry.loader import folder
 from ironlaw.server.app import create_app
@@ -171,6 +171,18 @@ def test_a_broken_lab_says_why_and_the_page_goes_on(page: TestClient, slug: str,
     assert opened.status_code == 500
     assert says in opened.text
     assert 'href="/"' in opened.text
+
+
+def test_a_lab_that_was_changed_since_is_read_again(labs: Path):
+    folder = labs / "lab_77_changed"
+    put(folder, "def broken(:\n", words("Before"))
+    assert "line 1" in read(folder).error
+    (folder / "lab.py").write_text("", "utf-8")
+    assert read(folder).title == "Before"
+    (folder / "words.md").write_text(words("After and longer"), "utf-8")
+    assert read(folder).title == "After and longer"
+    (folder / "words.md").unlink()
+    assert "words.md is missing" in read(folder).error
 
 
 def test_a_lab_that_does_not_exist(page: TestClient):

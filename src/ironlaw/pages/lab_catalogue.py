@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 import tomllib
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 from ironlaw import lab_names, own_labs
 
 LABS = Path(__file__).parent.parent / "labs"
+FILES = ("lab.py", "words.md", "questions.toml")
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,22 @@ def resolve(name: str, folder: Path = LABS) -> Lab | None:
 
 
 def read(folder: Path) -> Lab:
-    """What a lab's folder says about itself, or what is wrong with it."""
+    """What a lab's folder says about itself, or what is wrong with it. Read again only when one of its files has changed: every page that
+    opens asks for all labs, and thirty sheets take a tenth of a second to parse."""
+    return _read(folder, tuple(_state(folder / name) for name in FILES))
+
+
+def _state(path: Path) -> tuple[int, ...]:
+    """Another one as soon as the file is another, or may be read where it might not."""
+    try:
+        found = path.stat()
+    except OSError:
+        return ()
+    return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
+
+
+@lru_cache(maxsize=256)
+def _read(folder: Path, state: tuple[tuple[int, ...], ...]) -> Lab:
     slug = folder.name
     try:
         source = (folder / "lab.py").read_bytes()
