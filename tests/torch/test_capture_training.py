@@ -197,7 +197,7 @@ def test_a_step_captured_again_is_the_same_without_a_rehearsal():
         assert before.graded and (before.states is not None) == (function is step)
         again = captured(function, (torch.empty(2, 8),), before=before)
         assert again.ops == first.ops and again.settings["held"] == first.settings["held"]
-    assert len(runs) == 3  # one that makes the state, one that is kept; then one more
+    assert len(runs) == 2  # the optimiser alone makes its state; then one more
 
 
 def test_a_function_that_names_a_backward_pass_and_takes_none_is_no_training_step():

@@ -203,8 +203,11 @@ def unwrapped(call: Any) -> Any:
 
 
 def names_backward(function: Any) -> bool:
-    """Whether a function's own code has a backward pass: then it need not first be tried without."""
-    return "backward" in getattr(getattr(function, "__code__", None), "co_names", ())
+    """Whether a function's own code, or a closure in it, has a backward pass: then it need not first be tried without."""
+    from ironlaw.tracing.fused_replacements import names_in
+
+    code = getattr(function, "__code__", None)
+    return code is not None and "backward" in names_in(code)
 
 
 def asks_gradients(error: Exception) -> bool:

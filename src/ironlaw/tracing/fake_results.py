@@ -1,7 +1,8 @@
 """Layers repeat, and so do their calls: what a call on tensors of the same shapes gave is made again without asking PyTorch.
 
 FakeTensorMode has such a cache too; its keys cover far more cases than a model on one device meets, and most of a capture went into
-making them. Only calls that return tensors and write nothing are kept; all others go on. Autograd, above this, sees no difference.
+making them. Calls are kept that return new tensors or views, and those that write into their first argument and hand it back; all others
+go on. Autograd, above this, sees no difference. Later captures of one process find what earlier ones did.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
 CPU, META = torch.device("cpu"), torch.device("meta")
 Undispatched = torch._C._DisableTorchDispatch  # while one of these lives, no mode sees a call; `no_dispatch` makes a generator each time
+GIVEN = "given"
+MOST = 1 << 17  # calls that are kept
 PLAIN = (int, float, bool, str, type(None), torch.dtype, torch.device, torch.memory_format, torch.layout)
 
 
@@ -27,33 +30,61 @@ class FakeResult(NamedTuple):
     view_of: int
 
 
+_known: dict[Any, dict[Any, tuple[Any, list[FakeResult]]]] = {}  # by the default format: what a call gave, by its key
+
+
+def shared() -> dict[Any, tuple[Any, list[FakeResult]]]:
+    """What earlier captures have found out, as far as it holds now."""
+    if sum(map(len, _known.values())) > MOST:
+        _known.clear()
+    return _known.setdefault((torch.get_default_dtype(), torch.are_deterministic_algorithms_enabled()), {})
+
+
 def key_of(value: Any) -> Any:
     """A key for an argument; raises where it has none."""
-    if isinstance(value, Tensor):
-        if type(value) is not FakeTensor or value.constant is not None or value.layout != torch.strided:
+    kind = type(value)
+    if kind is FakeTensor:
+        if value.constant is not None or value.layout is not torch.strided:
             raise TypeError
         if value.is_conj() or value.is_neg() or value.fake_device != CPU:  # on the meta device, say
             raise TypeError
-        return (tuple(value.shape), value.stride(), value.storage_offset(), value.dtype)
-    if isinstance(value, (list, tuple)):
+        return (value.shape, value.stride(), value.storage_offset(), value.dtype)
+    if kind is list or kind is tuple:
         return tuple(map(key_of, value))
     if isinstance(value, PLAIN):
-        return (type(value), value)
+        return (kind, value)
+    if isinstance(value, (list, tuple)):
+        return tuple(map(key_of, value))
     raise TypeError
 
 
 class FakeResultCache:
     def __init__(self, mode: FakeTensorMode) -> None:
         self.mode = mode
-        self.known: dict[Any, tuple[type | None, list[FakeResult]]] = {}  # what holds several results, and each of them
+        self.known = shared()  # what holds several results (GIVEN: the first argument, written to), and each of them
         guard = Undispatched()  # type: ignore[no-untyped-call]
         first = FakeTensor(mode, torch.empty(0, device="meta"), CPU)
         del guard
         self.attributes = dict(vars(first))  # of every fake tensor of this mode that nothing is known of
 
+    def written(self, func: Any, args: Any, kwargs: Any, tensors_in: list[Tensor]) -> Any:
+        """The same of a call that writes: once it has handed back its first argument as it was, only values differ."""
+        try:
+            key = (func, tuple(map(key_of, args)), tuple([(name, key_of(value)) for name, value in kwargs.items()]))
+            known = self.known.get(key)
+        except TypeError:
+            return func(*args, **kwargs)
+        if known is not None:
+            return args[0]
+        place = tensors_in[0].untyped_storage()._cdata
+        out = func(*args, **kwargs)
+        if out is args[0] and key_of(out) == key[1][0] and place == out.untyped_storage()._cdata:
+            self.known[key] = GIVEN, []
+        return out
+
     def __call__(self, func: Any, args: Any, kwargs: Any, tensors_in: list[Tensor]) -> Any:
         try:
-            key = (func, tuple(map(key_of, args)), tuple((name, key_of(value)) for name, value in kwargs.items()))
+            key = (func, tuple(map(key_of, args)), tuple([(name, key_of(value)) for name, value in kwargs.items()]))
             known = self.known.get(key)
         except TypeError:
             return func(*args, **kwargs)

@@ -15,6 +15,7 @@ from ironlaw.tracing import changed_steps, fused_replacements, value_requests
 from ironlaw.tracing.encoder_layers import native_layers
 from ironlaw.tracing.equal_passes import repeating
 from ironlaw.tracing.fakes import Fakes
+from ironlaw.tracing.first_steps import FirstSteps
 from ironlaw.tracing.gpu_ops import AsOnGpu
 from ironlaw.tracing.graph_breaks import GRADIENT
 from ironlaw.tracing.libraries import as_if_real, replaced
@@ -72,7 +73,7 @@ def recording(
 def run(
     function: Any, fakes: Fakes, args: tuple[Any, ...], kwargs: dict[str, Any], before: Rehearsal, changes: Collection[str] = ()
 ) -> Any:
-    """What the call returns. A function that holds an optimiser runs twice, since the first step makes the state; the second is kept."""
+    """What the call returns. Of a function that holds an optimiser what a second run does counts, since the first step makes the state."""
     grad = before.graded
     modules, optimisers = fused_replacements.reachable(function, *args, *kwargs.values())
     with fused_replacements.as_fakes(fakes, modules, optimisers):
@@ -82,12 +83,19 @@ def run(
         with recording(fakes, modules, grad, changes, grad and before.alike):
             call = changed_steps.cast(function, changes, fakes.recorder.path)
             if grad and optimisers and not resumed:
-                fakes.recorder.rehearsing = True
-                call(*args, **kwargs)
-                fakes.recorder.begin_again()
-                fused_replacements.named_state(fakes, optimisers)
+                first = FirstSteps(fakes, function, [] if changes else optimisers)
+                fakes.recorder.rehearsing = not first.alone
+                with first.taken():
+                    out = call(*args, **kwargs)
+                enough = first.suffice(out)
+                if not enough:
+                    fakes.recorder.begin_again()
+                    fused_replacements.named_state(fakes, optimisers)
                 with as_plain():
                     before.note(optimisers)
+                if enough:
+                    return out
+                del out
             return call(*args, **kwargs)
 
 

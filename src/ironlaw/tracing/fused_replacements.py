@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -108,9 +108,11 @@ def of_fakes(fakes: Fakes, optimiser: torch.optim.Optimizer) -> Iterator[None]:
         optimiser.param_groups, optimiser.state = groups, state
 
 
-def named_state(fakes: Fakes, optimisers: list[torch.optim.Optimizer]) -> None:
-    """What optimisers keep from one step to the next is memory of its own."""
+def named_state(fakes: Fakes, optimisers: Sequence[torch.optim.Optimizer], only: torch.optim.Optimizer | None = None) -> None:
+    """What optimisers keep from one step to the next is memory of its own. `only`: of one of them."""
     for number, optimiser in enumerate(optimisers, 1):
+        if only is not None and optimiser is not only:
+            continue
         name = f"{type(optimiser).__name__.lower()}{number if number > 1 else ''}"
         for i, kept in enumerate(optimiser.state.values()):
             for key, tensor in kept.items():

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch._subclasses.fake_tensor import FakeTensor
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
@@ -186,7 +187,7 @@ class AsOnGpu(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         keywords = kwargs or {}
-        if any(isinstance(value, Tensor) and on_meta(value) for value in (*args, *keywords.values())):
+        if any(isinstance(value, Tensor) and type(value) is not FakeTensor and on_meta(value) for value in (*args, *keywords.values())):
             args = tuple(map(self.adopted, args))
             keywords = {name: self.adopted(value) for name, value in keywords.items()}
         return func(*args, **keywords) if "device" not in keywords and as_it_is(func) else self.looked_at(func, args, keywords)

@@ -6,8 +6,9 @@ another. What the engine can't read off the ops comes out as `settings`.
 
 from __future__ import annotations
 
-from itertools import compress, islice
+from itertools import islice
 from typing import Any
+from weakref import ref
 
 from torch import Tensor, UntypedStorage
 from torch.multiprocessing.reductions import StorageWeakRef
@@ -19,9 +20,20 @@ RECENT, ALL = 128, 16  # so many storages, the last to be touched, are asked aft
 PER_OP = 1024  # and all of them where an outer module has returned, no more often than this for each op
 
 
+class Ended(ref[Any]):
+    """Says which storage it was."""
+
+    __slots__ = ("place",)
+    place: int
+
+
 class Lifetimes:
+    OF_A_RUN = ("roots", "within", "parts", "live", "last", "sizes", "asked")
+
     def __init__(self) -> None:
         self.refs: dict[int, StorageWeakRef] = {}  # storage -> a reference that does not keep it
+        self.watched: dict[int, Ended] = {}  # and one that is called when it goes
+        self.ended: set[int] = set()  # storages that have, or will soon, and were not looked at since
         self.begin_again()
 
     def begin_again(self) -> None:
@@ -36,10 +48,16 @@ class Lifetimes:
 
     def place(self, storage: Any) -> int:
         """The storage's address, which no other storage has from now on."""
-        place = int(storage._cdata)
+        place: int = storage._cdata
         if place not in self.refs:
             self.refs[place] = StorageWeakRef(storage)
+            self.watched[place] = watch = Ended(storage, self.gone)
+            watch.place = place
         return place
+
+    def gone(self, watch: Ended) -> None:
+        self.ended.add(watch.place)
+        self.watched.pop(watch.place, None)
 
     def made(self, place: int, tensor: Tensor, name: str, there: str = "") -> None:
         """An op wrote this tensor, over one that was `there` before the call."""
@@ -63,11 +81,16 @@ class Lifetimes:
         """Look which storages are gone, after so many ops. `returned`: a function has, whose names may have held some for long."""
         whole = ops - self.asked >= ALL or (returned and PER_OP * (ops - self.asked) >= len(self.live))
         self.asked = ops if whole else self.asked
+        if not self.ended:
+            return
+        self.ended &= self.live.keys()
         count = len(self.live) if whole else RECENT
-        gone = map(UntypedStorage._expired, islice(reversed(self.live.values()), count))
-        for place in [*compress(islice(reversed(self.live), count), gone)]:
-            del self.live[place]
-            self.last[self.roots[place]] = ops - 1
+        alone = whole and len(self.ended) == 1
+        for place in [*self.ended] if alone else [place for place in islice(reversed(self.live), count) if place in self.ended]:
+            if UntypedStorage._expired(self.live[place]):
+                del self.live[place]
+                self.ended.remove(place)
+                self.last[self.roots[place]] = ops - 1
 
     def ask_all(self) -> None:
         """Look at all of them before the next op: what a backward pass was given goes with its return."""

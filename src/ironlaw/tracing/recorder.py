@@ -29,7 +29,7 @@ from ironlaw.tracing.lifetimes import Lifetimes
 from ironlaw.tracing.memory_layout import strided
 from ironlaw.tracing.origins import BACKWARD, FORWARD, Phases
 from ironlaw.tracing.quantised_rules import DYNAMIC, dynamic
-from ironlaw.tracing.schemas import Schema, schema, tensors
+from ironlaw.tracing.schemas import Schema, given, schema, tensors
 from ironlaw.tracing.skipped_microbatches import Skipped
 from ironlaw.tracing.tensor_forms import format_of, in_place, on_meta, rule_of, sparse_elements, spread, stored_once, unknown
 from ironlaw.tracing.traced_values import Values
@@ -125,7 +125,7 @@ class Recorder(TorchDispatchMode):
 
     def place(self, tensor: Tensor) -> int:
         """A tensor's storage; a sparse tensor has several, and stands for itself."""
-        if tensor.layout != torch.strided:
+        if tensor.layout is not torch.strided:
             self.kept.append(tensor)
             return -id(tensor)
         return self.lifetimes.place(tensor.untyped_storage())
@@ -149,7 +149,7 @@ class Recorder(TorchDispatchMode):
             self.known(tensor, self.unique("constant"), "buffer")
         self.lifetimes.touched(place)
         name, role = self.names[place]
-        shape = tuple(map(int, tensor.shape)) if tensor.layout == torch.strided else (sparse_elements(tensor),)
+        shape = tuple(map(int, tensor.shape)) if tensor.layout is torch.strided else (sparse_elements(tensor),)
         return types.Tensor(name, shape, format_of(tensor.dtype), role)
 
     def unique(self, name: str) -> str:
@@ -185,10 +185,10 @@ class Recorder(TorchDispatchMode):
             func = ADD_TO
         schema_info = schema(func)
         self.call = (schema_info.name, self.call[1] + 1)
-        tensors_in = tensors((args, kwargs))
-        if any(map(on_meta, tensors_in)):
+        tensors_in = given(args, kwargs)
+        if any(type(t) is not FakeTensor and on_meta(t) for t in tensors_in):
             args, kwargs = pytree.tree_map(self.adopt, (args, kwargs))
-            tensors_in = tensors((args, kwargs))
+            tensors_in = given(args, kwargs)
         if schema_info.name == "_local_scalar_dense":
             held = getattr(args[0], "constant", None)  # it lies on the host
             return value_requests.number(self, func, args[0]) if held is None else value_requests.on_host(held)
@@ -198,8 +198,10 @@ class Recorder(TorchDispatchMode):
             value_requests.counted(self)
         if schema_info.name.startswith("_foreach_") and schema_info.inplace and all(map(unknown, tensors_in)):
             results: Any = in_place  # an optimiser's lists: PyTorch would ask for the shape of each
+        elif self.results is None or not tensors_in or schema_info.name in RANDOM:
+            results = None
         else:
-            results = self.results if tensors_in and not schema_info.inplace and schema_info.name not in RANDOM else None
+            results = self.results.written if schema_info.inplace else self.results
         fresh = False
         try:
             out = results(func, args, kwargs, tensors_in) if results is not None else func(*args, **kwargs)
@@ -254,7 +256,7 @@ class Recorder(TorchDispatchMode):
         inputs = [self.tensor(t) for t in counted]
         if name in SAME_FORMAT and len({t.dtype for t in inputs[:3] if is_float(t.dtype)}) > 1:
             raise RuntimeError(f"{name} of {' and '.join(dict.fromkeys(t.dtype for t in inputs[:3]))}: both must have one number format")
-        stored = {id(plain): stored_once(t, plain) for t, plain in zip(counted, inputs, strict=True)}
+        stored = {id(plain): once for t, plain in zip(counted, inputs, strict=True) if (once := stored_once(t, plain)) is not plain}
         for i, t in enumerate(targets):
             self.empty.discard(self.place(t))
             cached = self.names.get(self.place(t), ("", ""))[1] == "cache"  # a cache that is written to stays one
@@ -272,7 +274,9 @@ class Recorder(TorchDispatchMode):
     def write_all(self, label: str, call: Call, tensors_in: list[Tensor], tensors_out: list[Tensor], stored: dict[int, Any]) -> None:
         """The ops that a call comes to."""
         for i, draft in enumerate(translate(call)):
-            self.wholes |= {t.name: t.shape for t, part in zip(call.outputs, draft.outputs, strict=False) if not i and part.size < t.size}
+            for t, part in zip(call.outputs, draft.outputs, strict=False) if not i else ():
+                if part is not t and part.size < t.size:
+                    self.wholes[t.name] = t.shape
             if not draft.outputs:
                 continue
             if draft.kind == "unknown":
@@ -286,7 +290,7 @@ class Recorder(TorchDispatchMode):
                 attrs |= strided(tensors_in, tensors_out)
             if known.gathers and not tensors_in[0].is_contiguous():
                 self.gather(draft, f"{label}:contiguous")
-            if group not in ("contraction", "attention"):
+            if stored and group not in ("contraction", "attention"):
                 draft.inputs = [stored.get(id(t), t) for t in draft.inputs]
             self.write(draft.kind, label if i == 0 else f"{label}:{i}", draft.inputs, draft.outputs, attrs)
 
@@ -322,7 +326,7 @@ class Recorder(TorchDispatchMode):
 
     def changed(self, schema_info: Schema, args: Any, kwargs: Any) -> list[Tensor]:
         """What a call writes to: the lists of an optimiser, say."""
-        return tensors([args[i] if i < len(args) else kwargs.get(name) for i, name in schema_info.written])
+        return tensors([args[i] if i < len(args) else kwargs.get(name) for i, name in schema_info.written]) if schema_info.inplace else []
 
     def write(self, kind: str, label: str, inputs: list[Any], outputs: list[Any], attrs: dict[str, Any]) -> None:
         if not inputs:

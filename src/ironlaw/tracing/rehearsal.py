@@ -1,4 +1,5 @@
-"""A training step is run twice to be captured: its first run makes the optimiser's state, and the second finds it there.
+"""A training step is run twice to be captured, unless `first_steps` finds that once will do: its first run makes the optimiser's state,
+and the second finds it there.
 
 What a first run left behind is written down, so that the same step, changed or at another batch, need not be rehearsed again.
 """

@@ -28,6 +28,17 @@ def schema(func: Any) -> Schema:
     return Schema(plain, view, bool(written), arguments, {a.name: a.default_value for a in declared.arguments}, written)
 
 
+def given(args: Any, kwargs: Any) -> list[Tensor]:
+    """Those of a call."""
+    leaves: list[Tensor] = []
+    for item in args:
+        if isinstance(item, Tensor):
+            leaves.append(item)
+        elif isinstance(item, (list, tuple, dict)):
+            leaves += tensors(item)
+    return leaves + tensors(kwargs) if kwargs else leaves
+
+
 def tensors(tree: Any) -> list[Tensor]:
     """All tensors in arguments or results, in order. They nest in lists, tuples and dictionaries and in nothing else."""
     if isinstance(tree, Tensor):

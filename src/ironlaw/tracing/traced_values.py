@@ -20,6 +20,7 @@ from ironlaw.tracing import stand_ins
 from ironlaw.tracing.real_tensors import as_plain, laid_out, small
 from ironlaw.tracing.replay import FLOPS, MOVED, OUTLINED, Call, Replay
 
+HOLDERS = (FakeTensor, list, tuple, dict)
 KEPT, KEPT_IN_ALL = 1 << 26, 1 << 30  # bytes of a result that is kept for the next question
 
 
@@ -99,7 +100,7 @@ class Values:
             size, offset = int(value.untyped_storage().nbytes()), int(value.storage_offset())
             return Form(place, size, value.dtype, offset, tuple(value.shape), value.stride(), value.is_conj())
         if isinstance(value, (list, tuple)):
-            return [self.shadow(each) for each in value]
+            return [self.shadow(each) if isinstance(each, HOLDERS) else each for each in value]
         if isinstance(value, dict):
             return {name: self.shadow(each) for name, each in value.items()}
         return value

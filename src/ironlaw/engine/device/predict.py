@@ -27,7 +27,8 @@ from ironlaw.engine.device.rounding import as_computed, narrowed_kinds
 from ironlaw.engine.device.sweep import points
 from ironlaw.engine.device.types import BEFORE, STORED, Graph, Op, Tensor
 from ironlaw.engine.device.wires import on_wires, wire_cost
-from ironlaw.engine.device.work import COLLECTIVE, with_attrs
+from ironlaw.engine.device.work import COLLECTIVE, UNCOMPILED, with_attrs
+from ironlaw.engine.device.work import EAGER as LEFT
 from ironlaw.engine.device.work import op as make_op
 from ironlaw.engine.device.work.solver_work import WAITED_FOR
 from ironlaw.errors import unknown
@@ -172,11 +173,16 @@ def _launched(graph: Graph, captured: Graph, hardware: Hardware, plan: Plan, cos
     ends = captured.settings.get("backwards") or (len(captured.ops),)
     after = {op.name for op in captured.ops[ends[-1] :]}
     scaled: dict[tuple[int, float, float], Cost] = {}
+    factors: dict[tuple[bool, bool, bool], float] = {}  # by what `model_factor` looks at
     default = hardware.launcher(plan).default
+    again = captured.settings.get("again")
     launched = []
     for op, cost in zip(graph.ops, costs, strict=True):
-        factor = model_factor(graph.settings, op, plan.lowering, op.name in after)
-        more = run_again(captured.settings, op)
+        form = op.attrs.get(UNCOMPILED) == LEFT, op.kind == "foreach", op.name in after
+        factor = factors.get(form)
+        if factor is None:
+            factor = factors[form] = model_factor(graph.settings, op, plan.lowering, form[2])
+        more = run_again(captured.settings, op) if again else 0.0
         key = id(cost), factor, more
         if key not in scaled:
             scaled[key] = replace(cost, launch=factor * cost.launch + more * default)
