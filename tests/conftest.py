@@ -17,8 +17,8 @@ import pytest
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
-# The tests hold a large heap that stays: looking through it for cycles again and again took a seventh of the engine's tests. What collecting
-# has left is not looked through at all, also not in the five rounds with which pytest ends.
+# The tests hold a large heap that stays: looking through it for cycles again and again took a seventh of the engine's tests. What
+# collecting has left is not looked through, also not in the five rounds with which pytest ends.
 gc.set_threshold(100_000, 20, 50)
 
 

@@ -29,7 +29,7 @@ def schema(func: Any) -> Schema:
 
 
 def given(args: Any, kwargs: Any) -> list[Tensor]:
-    """Those of a call."""
+    """All tensors in the arguments of a call, in order."""
     leaves: list[Tensor] = []
     for item in args:
         if isinstance(item, Tensor):
