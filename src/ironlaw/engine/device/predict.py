@@ -76,6 +76,14 @@ def memory(graph: Graph, hardware: Hardware, plan: Plan = EAGER) -> Memory:
     return footprint(run, hardware, [cost.scratch for cost in _costs(run, graph, hardware, plan, model)])
 
 
+def device_costs(graph: Graph, hardware: Hardware, plan: Plan = EAGER) -> tuple[Graph, list[Cost]]:
+    """The graph that runs and what each of its ops takes, as a prediction has them, without the order in which they do."""
+    plan = _launched_by(graph, hardware, plan)
+    model = hardware.model(plan)
+    run = _as_run(as_computed(graph, hardware, plan), hardware, plan, model)
+    return run, _costs(run, graph, hardware, plan, model)
+
+
 def _launched_by(graph: Graph, hardware: Hardware, plan: Plan) -> Plan:
     """A captured model is launched by the same typical server for every GPU, unless the plan names a host."""
     bare = plan.host is None and plan.launch is None and hardware.basis(plan) != "bound"

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Protocol
 
+from ironlaw.engine.serving.llm import usual_run
 from ironlaw.engine.serving.llm.admission import Admission
 from ironlaw.engine.serving.llm.batch import Batch, Job
 from ironlaw.engine.serving.llm.cache import blocks
@@ -35,15 +36,31 @@ def serve(
 ) -> Outcome:  # fmt: skip
     """`swap`: seconds to move a block to the host or back. `cached`: prompts arrive with their keys and values, computed elsewhere.
     `front`: what requests pass before they reach the replica, and their tokens after it. `patience`: where the run may end sooner."""
+
+    def run(ready: Sequence[Request]) -> Outcome:
+        if cached or not usual_run.is_usual(policy):
+            return Replica(ready, step, pool_blocks, policy, swap, seed, cached, patience).run()
+        check_room(ready, pool_blocks * policy.block)
+        return usual_run.run(ready, step.seconds, pool_blocks, policy, patience)
+
     if front is None:
-        return Replica(checked(requests), step, pool_blocks, policy, swap, seed, cached, patience).run()
+        return run(checked(requests))
     ready = front.ready([r.arrive for r in checked(requests)])
-    out = Replica(
-        [r._replace(arrive=at) for r, at in zip(requests, ready, strict=True)], step, pool_blocks, policy, swap, seed, cached, patience
-    ).run()
+    out = run([r._replace(arrive=at) for r, at in zip(requests, ready, strict=True)])
     return replace(
         out, requests=tuple(requests), first=tuple(t + front.latency for t in out.first), leave=tuple(t + front.latency for t in out.leave)
     )
+
+
+def check_room(requests: Sequence[Request], room: int) -> None:
+    """Refuses what the cache, with room for so many tokens, can't hold even when it is alone."""
+    if max([r.prompt + r.output for r in requests]) > room:
+        i, r = next((i, r) for i, r in enumerate(requests) if r.prompt + r.output > room)
+        raise BadValue(
+            f"request {i + 1} holds {r.prompt + r.output:,} tokens at its end, and the cache has room for {room:,};"
+            " give it more memory, a narrower cache, or shorter requests",
+            "requests",
+        )
 
 
 class Replica:
@@ -51,14 +68,7 @@ class Replica:
         self, requests: Sequence[Request], step: Step, total: int, policy: Policy, swap: float, seed: int, cached: bool,
         patience: Patience | None = None,
     ) -> None:  # fmt: skip
-        room = total * policy.block
-        if max([r.prompt + r.output for r in requests]) > room:
-            i, r = next((i, r) for i, r in enumerate(requests) if r.prompt + r.output > room)
-            raise BadValue(
-                f"request {i + 1} holds {r.prompt + r.output:,} tokens at its end, and the cache has room for {room:,};"
-                " give it more memory, a narrower cache, or shorter requests",
-                "requests",
-            )
+        check_room(requests, total * policy.block)
         self.step, self.policy, self.seed, self.cached = step, policy, seed, cached
         self._seconds: Callable[..., float] = step.seconds if policy.speculation is None else self._speculated
         self.whole = policy.scheduling == "static" or not policy.chunked

@@ -13,12 +13,15 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
 
+from ironlaw.engine.arrays import Number
+from ironlaw.engine.device.cost import Cost
 from ironlaw.engine.device.machine import Hardware, Plan
-from ironlaw.engine.device.predict import Prediction, predict
+from ironlaw.engine.device.predict import device_costs, predict
 from ironlaw.engine.device.types import Graph, Op
 
 Build = Callable[[int, int, int, int, int], Graph]  # batch, context, chunk, past, layers
 Reduce = Callable[[float], float]  # bytes that every device has -> seconds until each has the sum of all
+Costs = tuple[Graph, list[Cost]]  # ops as they run, and what each takes
 Chunks = Sequence[tuple[int, int]]  # tokens of a prompt, and tokens of it that came before
 
 TOKENS = (1, 2, 4, 8, 16, 32, 64, 96, 128, 160, 192, 224, 256, 320, 384, 448, 512, 640, 768, 896, 1024, 1280, 1536, 2048, 3072, 4096, 8192)
@@ -148,14 +151,15 @@ def step_table(
     few = len(counts)
     grid = FEW_TOKENS if coarse else TOKENS
 
-    def ran(batch: int, context: int, chunk: int, past: int) -> Prediction:
-        return predict(build(batch, context, chunk, past, few), hardware, plan)
+    def ran(batch: int, context: int, chunk: int, past: int) -> Costs:
+        return device_costs(build(batch, context, chunk, past, few), hardware, plan)
 
-    def whole_step(tokens: int) -> Prediction:
-        return predict(_deepened(build(0, 0, tokens, 0, few), counts), hardware, plan)
+    def whole_step(tokens: int) -> Graph:
+        return _deepened(build(0, 0, tokens, 0, few), counts)
 
     def products(tokens: int) -> float:
-        return _part(whole_step(tokens), each, _is_dense) + ((reductions or 2.0 * layers) * reduce(tokens * width) if reduce else 0.0)
+        summed = (reductions or 2.0 * layers) * reduce(tokens * width) if reduce else 0.0
+        return _part(device_costs(whole_step(tokens), hardware, plan), each, _is_dense) + summed
 
     gap = hardware.model(plan)
     each = gap.graph_gap if gap and plan.replayed else 0.0
@@ -164,7 +168,7 @@ def step_table(
     decode = _grid(BATCHES, CONTEXTS, lambda b, c: _part(ran(b, c, 0, 0), each, _is_decode, counts))
     chunk = _grid(CHUNKS, PASTS, lambda n, p: _part(ran(0, 0, n, p), each, _is_chunk, counts))
     least = whole_step(grid[0])
-    start = float(least.seconds) - _part(least, each, lambda name: True)
+    start = float(predict(least, hardware, plan).seconds) - _part(device_costs(least, hardware, plan), each, lambda name: True)
     return StepTable(
         start + overhead, Line(_axis(grid), dense), Line(_axis(ROWS), head), decode, chunk, chunk.rows[0][0], hardware.basis(plan)
     )
@@ -196,13 +200,18 @@ def _axis(points: Iterable[int]) -> tuple[float, ...]:
     return tuple(map(float, points))
 
 
-def _part(p: Prediction, gap: float, belongs: Callable[[str], bool], counts: tuple[int, ...] = ()) -> float:
-    """Seconds of some ops; with `counts`, as often as there are such layers."""
+def _part(costs: Costs, gap: float, belongs: Callable[[str], bool], counts: tuple[int, ...] = ()) -> float:
+    """Seconds of some ops; with `counts`, as often as there are such layers. An op that comes again takes what it took."""
     total = 0.0
-    for row in p.ops:
-        if belongs(row.op.name):
-            layer = _layer(row.op.name) if counts else None
-            total += (row.seconds + gap * row.kernels) * (1 if layer is None else counts[layer])
+    known: dict[tuple[int, int], Number] = {}
+    for op, cost in zip(costs[0].ops, costs[1], strict=True):
+        key = id(op), id(cost)
+        seconds = known.get(key)
+        if seconds is None:
+            layer = _layer(op.name) if counts else None
+            times = 1 if layer is None else counts[layer]
+            seconds = known[key] = (cost.device + gap * cost.kernels) * times if belongs(op.name) else 0.0
+        total += seconds
     return float(total)
 
 
