@@ -265,7 +265,7 @@ def deep(linear, checkpoints, width=64, words=96):
 LAYERS, TOKENS = 5, torch.zeros(2, 24, dtype=torch.long)
 
 
-@pytest.mark.parametrize(("quantised", "checkpoints"), [(False, False), (True, False), (True, True)])
+@pytest.mark.parametrize(("quantised", "checkpoints"), [(False, False), (True, False), (False, True), (True, True)])
 def test_adapters_that_are_added_by_rules_take_what_a_step_with_them_does(quantised, checkpoints):
     base = capture(deep(lambda inner, outer: nn.Linear(inner, outer, bias=False).bfloat16(), False), (TOKENS, TOKENS))
     model = deep(lambda inner, outer: FourBits(inner, outer, quantised=quantised), checkpoints)

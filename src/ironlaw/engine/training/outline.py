@@ -8,10 +8,11 @@ from math import prod
 
 from ironlaw.engine.arrays import Number, smallest
 from ironlaw.engine.device.memory import held, homes
-from ironlaw.engine.device.types import Graph, Op
+from ironlaw.engine.device.types import Graph, Op, Tensor
 from ironlaw.engine.training.autograd import kept, statistics, trains
 from ironlaw.engine.training.loss import in_head, top_of
 
+LINEAR = ("linear", "quantised_linear")
 ASKED = ("attention", "rms_norm")  # whose statistics are made only where a gradient asks for them
 
 
@@ -33,6 +34,7 @@ class Place:
     unpacked: Number  # bytes of a weight that is stored in fewer bits, while it is multiplied with
     leaves: tuple[str, ...]  # kept tensors that go after its backward pass
     first: bool  # whether its output is its own memory, not an input's written over
+    viewed: tuple[str, ...]  # activations whose gradient from here is a view of a matrix
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,7 @@ def outline(graph: Graph) -> Outline:
     top = top_of(graph)
     sizes: dict[str, Number] = {name: t.bytes for name, t in graph.tensors.items()} | {t.name: t.bytes for t in all_kept}
     inputs = tuple(t.name for t in graph.tensors.values() if t.role == "input")
+    shapes = {name: t.shape for name, t in graph.tensors.items()}
     leaves: dict[int, list[str]] = {}
     extra: dict[int, list[str]] = {}
     for one in all_kept:
@@ -73,6 +76,7 @@ def outline(graph: Graph) -> Outline:
             tuple(extra.get(i, ())), 0.0 if i in extra or op.kind in ASKED else statistics(op),
             op.attrs.get("unpacked", 0.0),
             tuple(leaves.get(i, ())), not any(name in outputs for name, _ in reads),
+            tuple(name for name, t in reads[:1] if _flattened(op, t, shapes.get(name))),
         )  # fmt: skip
 
     places = tuple(of(i, op) for i, op in enumerate(graph.ops))
@@ -92,6 +96,11 @@ def outline(graph: Graph) -> Outline:
         if name not in loss:
             ends[i] = (*ends.get(i, ()), name)
     return Outline(places, sizes, frozenset(t.name for t in all_kept), last, ends, of_head, inputs, loss)
+
+
+def _flattened(op: Op, read: Tensor, made: tuple[Number, ...] | None) -> bool:
+    """Whether a linear layer turns its input into a matrix, and the matrix that comes back into a view."""
+    return op.kind in LINEAR and (len(read.shape) > 2 or (made is not None and len(made) > 2))
 
 
 def _spread(op: Op, trained: Collection[str]) -> Number:

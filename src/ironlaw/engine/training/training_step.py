@@ -42,6 +42,7 @@ class Heap:
         self.buffers: dict[str, int] = {}  # memory -> the buffer that its gradient is in
         self.sizes: dict[int, Number] = {}  # of buffers
         self.users: dict[int, int] = {}
+        self.views: set[int] = set()  # buffers that autograd adds to elsewhere, since a tensor beside the gradient holds them
         self.ids = count()
         self.done: set[str] = set()  # weights that have a gradient
         for name in known.inputs:
@@ -71,7 +72,8 @@ class Heap:
 
     def backward(self, i: int, more: bool = False) -> Iterator[Load]:
         """Nothing where no gradient flows. `more`: another chunk follows, which reads the same hidden states. Gradients of parts of one
-        tensor are put together after the op, when what was kept for it is gone, and a mask's gradient is summed over the batch."""
+        tensor are put together after the op, when what was kept for it is gone, and a mask's gradient is summed over the batch. What is
+        added to a view is there with the view and the sum."""
         place = self.known.places[i]
         if not place.flows:
             return
@@ -85,6 +87,8 @@ class Heap:
         if place.spread:
             temporary = temporary + place.spread - sum(size for _, _, size in place.weights)
         parts = [(name, size) for name, size in place.read if self._part(place, name, size)]
+        beside: Number = sum(self.sizes[self.buffers[name]] for name, _ in place.read if self.buffers.get(name) in self.views)
+        own = temporary
         for name, size in place.read:
             temporary = temporary + (size if (name, size) in parts else self._contribute(place, name, size))
         yield self._load(BACKWARD, place, temporary)
@@ -94,6 +98,8 @@ class Heap:
         for name in place.leaves:
             if not more or name in self.known.of_head:
                 self._go(name)
+        if bool(smallest(beside) > 0) and not parts:
+            yield self._load(BACKWARD, place, beside + temporary - own)
         together: Number = 0.0
         for name, size in parts:
             together = together + self._contribute(place, name, size)
@@ -154,6 +160,8 @@ class Heap:
                 self.users[buffer] += 1
                 return 0.0
             self._new(name, 0.0 if place.kind == "sum" else whole)  # of a sum: one number, expanded
+            if name in place.viewed and not size < whole:
+                self.views.add(self.buffers[name])
             return size if size < whole else 0.0
         self._leave(name)  # the sum takes the place of the first part, or is new memory where that is another tensor's too
         self._new(name, whole)
