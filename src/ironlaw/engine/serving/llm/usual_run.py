@@ -1,8 +1,8 @@
-"""A replica under the policy that engines have by default, in one loop: continuous batches, and the youngest computed again.
+"""A replica under the policy that engines have by default, with few calls: continuous batches, and who makes room is computed again.
 
-A search for the fewest devices spends most of its time here. What `Replica` does by parts is done in place, in the same order and with the
-same arithmetic; a test compares the two to the last bit. What else a policy may say (static batches, swapping, shared beginnings, proposed
-tokens, prompts that were computed elsewhere) is `Replica`'s.
+A search for the fewest devices spends most of its time here. What `Replica` does by parts is done here in one place, in the same order and
+with the same arithmetic; a test compares the two to the last bit. What else a policy may say (static batches, swapping, shared beginnings,
+proposed tokens, prompts that were computed elsewhere) is `Replica`'s.
 """
 
 from __future__ import annotations
@@ -26,183 +26,243 @@ def is_usual(policy: Policy) -> bool:
     return policy.scheduling == "continuous" and policy.preemption == "recompute" and not policy.sharing and policy.speculation is None
 
 
-def run(requests: Sequence[Request], seconds_of: Callable[..., float], total: int, policy: Policy, patience: Patience | None) -> Outcome:  # noqa: C901  one loop, because calls would take most of its time
+def run(requests: Sequence[Request], seconds_of: Callable[..., float], total: int, policy: Policy, patience: Patience | None) -> Outcome:
     """`seconds_of` a step; `total` blocks of the cache."""
-    count, block, reserves, whole = len(requests), policy.block, policy.reserves, not policy.chunked
-    keeps, budget, most, longest = 0.0 if reserves else policy.kept, policy.budget, policy.most, policy.piece or policy.budget
-    wait, most_late, widest, most_wide = math.inf, math.inf, math.inf, math.inf
-    if patience is not None:
-        wait, most_late, widest, most_wide = patience.seconds, patience.late, patience.gap, patience.wide
-    arrivals = [r.arrive for r in requests]
-    first, leave = [-1.0] * count, [-1.0] * count
-    gaps: list[tuple[float, float]] = []
-    moments: list[Moment] = []
-    stays: list[Stay] = []
-    opened: dict[int, Stay] = {}
-    waiting: deque[Job] = deque()
-    active: dict[int, Job] = {}  # in the order in which they were let in
-    prompts: list[Job] = []  # those of them whose prompt is not done
-    ends: list[tuple[int, int, Job]] = []  # of those who decode, by the tick at which they are done; those who were stopped are stale
-    needs = [0] * block  # of those who decode: how many need a block at a tick, by tick modulo block
-    now, arrived, gone, upcoming = 0.0, 0, 0, arrivals[0] if requests else math.inf
-    free, granted, ticks, rows, lasts, contexts = total, 0, 0, 0, 0, 0.0
-    stall, late, wide, preempted, hopeless = 0.0, 0, 0.0, 0, False
-    while gone < count and not hopeless:
-        if upcoming <= now:
-            begin, arrived = arrived, bisect_right(arrivals, now, arrived)
-            upcoming = arrivals[arrived] if arrived < count else math.inf
-            for place in range(begin, arrived):
-                r = requests[place]
-                waiting.append(Job(place, r, r.prompt, r.output))
-        if not waiting and not active:
-            now = upcoming
-            continue
-        if rows and not reserves and (need := needs[ticks % block]) != granted:
-            while need - granted > free:  # the youngest makes room
-                job = active.popitem()[1]
-                preempted += 1
-                job.stopped = now
-                if job.joined < 0:
-                    prompts.remove(job)
-                    job.left, job.done = job.left + job.done, 0
-                    free += job.held
-                else:
-                    tokens = job.done + ticks - job.joined
-                    rows, lasts, contexts = rows - 1, lasts - job.last, contexts - tokens
-                    needs[(job.joined - job.done) % block] -= 1
-                    job.out, job.joined, job.last = job.last - ticks, -1, -1
-                    free += -(-tokens // block)
-                    job.since, job.left, job.done = now, tokens + 1, 0
-                waiting.appendleft(job)
-                need = needs[ticks % block]
-            free -= need - granted
-            granted = need
+    return UsualRun(requests, seconds_of, total, policy, patience).run()
+
+
+class UsualRun:
+    def __init__(
+        self, requests: Sequence[Request], seconds_of: Callable[..., float], total: int, policy: Policy, patience: Patience | None
+    ) -> None:  # fmt: skip
+        self.requests, self.seconds_of, self.total, self.policy = requests, seconds_of, total, policy
+        self.block, self.reserves, self.whole, self.most = policy.block, policy.reserves, not policy.chunked, policy.most
+        self.keeps, self.longest = 0.0 if policy.reserves else policy.kept, policy.piece or policy.budget
+        self.wait, self.most_late, self.widest, self.most_wide, _ = patience or Patience(math.inf, len(requests))
+        self.arrivals = [r.arrive for r in requests]
+        self.first, self.leave = [-1.0] * len(requests), [-1.0] * len(requests)
+        self.gaps: list[tuple[float, float]] = []
+        self.moments: list[Moment] = []
+        self.stays: list[Stay] = []
+        self.opened: dict[int, Stay] = {}
+        self.waiting: deque[Job] = deque()
+        self.active: dict[int, Job] = {}  # in the order in which they were let in
+        self.prompts: list[Job] = []  # those of them whose prompt is not done
+        self.ends: list[
+            tuple[int, int, Job]
+        ] = []  # who decodes, by the tick at which it is done; entries of those who were stopped are stale
+        self.needs = [0] * policy.block  # of those who decode: how many need a block at a tick, by tick modulo block
+        self.now, self.arrived, self.gone, self.upcoming = 0.0, 0, 0, self.arrivals[0] if requests else math.inf
+        self.free, self.granted, self.ticks, self.rows, self.lasts, self.contexts = total, 0, 0, 0, 0, 0.0
+        self.stall, self.late, self.wide, self.preempted, self.hopeless = 0.0, 0, 0.0, 0, False
+
+    def run(self) -> Outcome:
+        count, waiting, active = len(self.requests), self.waiting, self.active
+        while self.gone < count and not self.hopeless:
+            if self.upcoming <= self.now:
+                self._arrive()
+            if not waiting and not active:
+                self.now = self.upcoming
+                continue
+            if self.rows and not self.reserves and self.needs[self.ticks % self.block] != self.granted:
+                self._make_room()
+            chunks = self._plan() if self.prompts or waiting else None
+            if chunks:
+                self._mixed(chunks)
+            elif self.rows:
+                self._decode()
+        return Outcome(
+            tuple(self.requests), tuple(self.first), tuple(self.leave), tuple(self.gaps), tuple(self.moments), self.total, self.preempted,
+            stays=tuple(self.stays), hopeless=self.hopeless,
+        )  # fmt: skip
+
+    def _arrive(self) -> None:
+        begin, self.arrived = self.arrived, bisect_right(self.arrivals, self.now, self.arrived)
+        self.upcoming = self.arrivals[self.arrived] if self.arrived < len(self.arrivals) else math.inf
+        for place in range(begin, self.arrived):
+            r = self.requests[place]
+            self.waiting.append(Job(place, r, r.prompt, r.output))
+
+    def _make_room(self) -> None:
+        """A block for each sequence that has filled its last one; the youngest make room where there is none."""
+        need = self.needs[self.ticks % self.block]
+        while need - self.granted > self.free:
+            self._stop(self.active.popitem()[1])
+            need = self.needs[self.ticks % self.block]
+        self.free -= need - self.granted
+        self.granted = need
+
+    def _stop(self, job: Job) -> None:
+        self.preempted += 1
+        job.stopped = self.now
+        if job.joined < 0:
+            self.prompts.remove(job)
+            job.left, job.done = job.left + job.done, 0
+            self.free += job.held
+        else:
+            tokens = job.done + self.ticks - job.joined
+            self._leaves(job, tokens)
+            job.out, job.joined, job.last = job.last - self.ticks, -1, -1
+            self.free += -(-tokens // self.block)
+            job.since, job.left, job.done = self.now, tokens + 1, 0
+        self.waiting.appendleft(job)
+
+    def _leaves(self, job: Job, tokens: int) -> None:
+        """One with so many tokens in the cache decodes no more."""
+        self.rows -= 1
+        self.lasts -= job.last
+        self.contexts -= tokens
+        self.needs[(job.joined - job.done) % self.block] -= 1
+
+    def _plan(self) -> list[tuple[int, int]]:
+        """Which prompt tokens go into the next step: those under way first, then newcomers in the order of their arrival."""
+        longest, waiting = self.longest, self.waiting
+        left = self.policy.budget if self.whole else self.policy.budget - self.rows
         chunks: list[tuple[int, int]] = []
-        if prompts or waiting:
-            left = budget if whole else budget - rows
-            for job in prompts:
-                if left <= 0:
-                    break
-                piece = min(job.left, left, longest)
-                chunks.append((piece, job.done))
-                left -= piece
-            while waiting and left > 0 and len(active) < most:
-                job = waiting[0]
-                if whole and chunks and job.left > left:
-                    break
-                if keeps and active:
-                    promised = sum([one.out for one in prompts]) + keeps * (lasts - rows * ticks)
-                    if job.left + job.out + promised > free * block:
-                        break
-                held = -(-(job.left + (job.out if reserves else 0)) // block)
-                if held > free:
-                    break
-                free -= held
-                job.held, job.done = held, 0
-                waiting.popleft()
-                place = job.place
-                active[place] = job
-                if place in opened:
-                    opened[place].end = job.stopped
-                opened[place] = stay = Stay(place, now, held, job.left)
-                stays.append(stay)
-                prompts.append(job)
-                piece = job.left if whole else min(job.left, left, longest)
-                chunks.append((piece, 0))
-                left -= piece
-        steps, batch, prompt = 1, rows, 0
+        for job in self.prompts:
+            if left <= 0:
+                break
+            count = min(job.left, left, longest)
+            chunks.append((count, job.done))
+            left -= count
+        while waiting and left > 0 and len(self.active) < self.most:
+            job = waiting[0]
+            if (self.whole and chunks and job.left > left) or not self._admit(job):
+                break
+            count = job.left if self.whole else min(job.left, left, longest)
+            chunks.append((count, 0))
+            left -= count
+        return chunks
+
+    def _admit(self, job: Job) -> bool:
+        """Whether there is room for the prompt of the first who waits; then it is let in."""
+        if self.keeps and self.active:
+            promised = sum([one.out for one in self.prompts]) + self.keeps * (self.lasts - self.rows * self.ticks)
+            if job.left + job.out + promised > self.free * self.block:
+                return False
+        held = -(-(job.left + (job.out if self.reserves else 0)) // self.block)
+        if held > self.free:
+            return False
+        self.free -= held
+        job.held, job.done, place = held, 0, job.place
+        self.waiting.popleft()
+        self.active[place] = job
+        if place in self.opened:
+            self.opened[place].end = job.stopped
+        self.opened[place] = stay = Stay(place, self.now, held, job.left)
+        self.stays.append(stay)
+        self.prompts.append(job)
+        return True
+
+    def _mixed(self, chunks: list[tuple[int, int]]) -> None:
+        """A step with prompt tokens; decoding goes on beside them, or stands still where prompts are not cut."""
+        batch, prompt = 0 if self.whole else self.rows, 0
         done: list[Job] = []
-        if chunks:
-            if whole:
-                batch = 0
-            for (piece, _), job in zip(chunks, prompts, strict=False):  # those at the end may have to wait
-                prompt += piece
-                job.done += piece
-                job.left -= piece
-                if not job.left:
-                    done.append(job)
-            taken = seconds = seconds_of(batch, contexts if batch else 0.0, chunks, len(done))
-        elif rows:  # nothing but decoding, until someone joins, leaves or needs more room than there is
-            while ends[0][2].last != ends[0][0]:
-                heappop(ends)
-            steps = ends[0][0] - ticks
-            if not reserves:
-                steps = min(steps, 1 + max(0, free // rows - 1) * block)
-            seconds = seconds_of(rows, contexts)
-            if steps > 1:
-                if upcoming < math.inf and not waiting and len(active) < most:
-                    steps = min(steps, max(1, -int(-(upcoming - now) // seconds)))
-                if steps > 1:
-                    seconds = seconds_of(rows, contexts + float(rows) * (steps - 1) / 2)
-            taken = seconds * steps
+        for (count, _), job in zip(chunks, self.prompts, strict=False):  # those at the end may have to wait
+            prompt += count
+            job.done += count
+            job.left -= count
+            if not job.left:
+                done.append(job)
+        seconds = self.seconds_of(batch, self.contexts if batch else 0.0, chunks, len(done))
+        self._pass(seconds, 1, batch, prompt)
+        if batch:
+            self._ran(1, seconds)
         else:
-            continue
-        end, inside = now + taken, float(arrived - gone)
-        if upcoming <= end and taken:
-            inside += sum([end - at for at in arrivals[arrived : bisect_right(arrivals, end, arrived)]]) / taken
-        moments.append(_moment(Moment, (now, taken, steps, batch, prompt, total - free, len(waiting), inside)))
-        now = end
+            self.stall += seconds if self.rows else 0.0
         if done:
-            prompts = [job for job in prompts if job.left]
-        if not batch:
-            stall += seconds if rows else 0.0
+            self.prompts = [job for job in self.prompts if job.left]
+            for job in done:
+                self._first_token(job)
+
+    def _decode(self) -> None:
+        """Steps without prompt tokens, as many as pass before someone joins, leaves or needs more room than there is."""
+        ends, rows, contexts = self.ends, self.rows, self.contexts
+        while ends[0][2].last != ends[0][0]:
+            heappop(ends)
+        steps = ends[0][0] - self.ticks
+        if not self.reserves:
+            steps = min(steps, 1 + max(0, self.free // rows - 1) * self.block)
+        seconds = self.seconds_of(rows, contexts)
+        if steps > 1 and self.upcoming < math.inf and not self.waiting and len(self.active) < self.most:
+            steps = min(steps, max(1, -int(-(self.upcoming - self.now) // seconds)))
+        if steps > 1:
+            seconds = self.seconds_of(rows, contexts + float(rows) * (steps - 1) / 2)
+        self._pass(seconds * steps, steps, rows, 0)
+        self._ran(steps, seconds)
+
+    def _pass(self, taken: float, steps: int, batch: int, prompt: int) -> None:
+        """A stretch of steps. Who arrives meanwhile is inside for the rest of it."""
+        now, inside = self.now, float(self.arrived - self.gone)
+        end = now + taken
+        if self.upcoming <= end and taken:
+            inside += sum([end - at for at in self.arrivals[self.arrived : bisect_right(self.arrivals, end, self.arrived)]]) / taken
+        self.moments.append(_moment(Moment, (now, taken, steps, batch, prompt, self.total - self.free, len(self.waiting), inside)))
+        self.now = end
+
+    def _ran(self, steps: int, seconds: float) -> None:
+        """So many steps of decoding are done: tokens came out, the cache grew, some are finished."""
+        rows, gap = self.rows, seconds + self.stall
+        self.stall = 0.0
+        self.gaps.append((gap, float(rows)))
+        if gap > self.widest:
+            self.wide += rows
+        self.granted = 0
+        if steps > 1:
+            self._more(steps - 1, seconds)
+        self.hopeless = self.hopeless or self.wide > self.most_wide
+        self.ticks += steps
+        self.contexts += rows * steps
+        ends, ticks = self.ends, self.ticks
+        while ends and ends[0][0] <= ticks:
+            job = heappop(ends)[2]
+            if job.last != ticks or job.joined < 0:
+                continue
+            tokens = job.done + job.out
+            self._leaves(job, tokens)
+            job.joined = -1
+            self._finish(job, job.held if self.reserves else -(-tokens // self.block))
+
+    def _more(self, steps: int, seconds: float) -> None:
+        """Steps after a first one, and blocks for them."""
+        rows, needs = self.rows, self.needs
+        self.gaps.append((seconds, float(rows * steps)))
+        if seconds > self.widest:
+            self.wide += rows * steps
+        if not self.reserves:
+            turns, rest = divmod(steps, self.block)
+            begin = (self.ticks + 1) % self.block
+            more = turns * rows + sum(needs[begin : begin + rest]) + sum(needs[: max(0, begin + rest - self.block)])
+            if more <= self.free:
+                self.free -= more
+
+    def _first_token(self, job: Job) -> None:
+        """Or, of one that was stopped, the next."""
+        place, now = job.place, self.now
+        if job.since >= 0:
+            self.gaps.append((now - job.since, 1.0))
+            if now - job.since > self.widest:
+                self.wide += 1.0
+            self.hopeless = self.hopeless or self.wide > self.most_wide
+            job.since = -1.0
         else:
-            gap = seconds + stall
-            stall = 0.0
-            gaps.append((gap, float(rows)))
-            if gap > widest:
-                wide += rows
-            granted = 0
-            if steps > 1:
-                gaps.append((seconds, float(rows * (steps - 1))))
-                if seconds > widest:
-                    wide += rows * (steps - 1)
-                if not reserves:
-                    turns, rest = divmod(steps - 1, block)
-                    begin = (ticks + 1) % block
-                    more = turns * rows + sum(needs[begin : begin + rest]) + sum(needs[: max(0, begin + rest - block)])
-                    if more <= free:
-                        free -= more
-            hopeless = hopeless or wide > most_wide
-            ticks += steps
-            contexts += rows * steps
-            while ends and ends[0][0] <= ticks:
-                job = heappop(ends)[2]
-                if job.last != ticks or job.joined < 0:
-                    continue
-                tokens = job.done + job.out
-                rows, lasts, contexts = rows - 1, lasts - job.last, contexts - tokens
-                needs[(job.joined - job.done) % block] -= 1
-                job.joined = -1
-                free += job.held if reserves else -(-tokens // block)
-                del active[job.place]
-                opened.pop(job.place).end = leave[job.place] = now
-                gone += 1
-        for job in done:
-            place = job.place
-            if job.since >= 0:  # it was stopped: this is its next token
-                gaps.append((now - job.since, 1.0))
-                if now - job.since > widest:
-                    wide += 1.0
-                    hopeless = hopeless or wide > most_wide
-                job.since = -1.0
-            else:
-                first[place] = now
-                if now - arrivals[place] > wait:
-                    late += 1
-                    hopeless = hopeless or late > most_late
-            job.out -= 1
-            if job.out:
-                opened[place].decode = now
-                job.joined, job.last = ticks, ticks + job.out
-                rows, lasts, contexts = rows + 1, lasts + job.last, contexts + job.done
-                needs[(ticks - job.done) % block] += 1
-                heappush(ends, (job.last, place, job))
-            else:
-                del active[place]
-                free += job.held
-                opened.pop(place).end = leave[place] = now
-                gone += 1
-    return Outcome(
-        tuple(requests), tuple(first), tuple(leave), tuple(gaps), tuple(moments), total, preempted, stays=tuple(stays), hopeless=hopeless,
-    )  # fmt: skip
+            self.first[place] = now
+            self.late += now - self.arrivals[place] > self.wait
+            self.hopeless = self.hopeless or self.late > self.most_late
+        job.out -= 1
+        if not job.out:
+            self._finish(job, job.held)
+            return
+        self.opened[place].decode = now
+        job.joined, job.last = self.ticks, self.ticks + job.out
+        self.rows += 1
+        self.lasts += job.last
+        self.contexts += job.done
+        self.needs[(self.ticks - job.done) % self.block] += 1
+        heappush(self.ends, (job.last, place, job))
+
+    def _finish(self, job: Job, held: int) -> None:
+        del self.active[job.place]
+        self.free += held
+        self.opened.pop(job.place).end = self.leave[job.place] = self.now
+        self.gone += 1
