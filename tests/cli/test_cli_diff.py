@@ -87,8 +87,20 @@ def test_operators_that_came_and_went(kept, document):
     code, out, _ = kept(document, new, more=("--json",))
     rows = {op["name"]: op for op in json.loads(out)["rows"][0]["operators"]}
     assert code == 0 and rows[gone["name"]]["new_s"] is None and rows["stem.a|b"]["old_s"] is None
+    same = kept(document, new)[1]
+    assert "stem.a|b" not in same and "Other operators take the same time on h200_sxm eager" in same
+    new["predictions"][0]["seconds"] *= 1.01
     table = kept(document, new, more=("--markdown",))[1]
     assert "| stem.a\\|b |" in table, "a bar in a name does not end its cell"
+
+
+def test_the_same_operators_are_shown_once(kept, document):
+    one = copy.deepcopy(document)
+    one["predictions"][2] = {**copy.deepcopy(one["predictions"][0]), "mode": "compiled"}
+    one["predictions"] = one["predictions"][::2]
+    both = slower(slower(one, 3.0, row=0), 3.0, row=1)
+    out = kept(one, both)[1]
+    assert out.count("of 1 operator that changed") == 1 and "h200_sxm eager, h200_sxm compiled" in " ".join(out.split())
 
 
 def test_markdown_is_tables_that_github_draws(kept, document):

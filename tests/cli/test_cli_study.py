@@ -47,6 +47,15 @@ def test_a_study_is_run_shown_and_not_run_again(sh, file):
     assert "computes them again" not in sh("study", file, "--jobs", "1")[1]
 
 
+def test_times_of_different_kinds_say_so(sh, file):
+    grounds = {}
+    for other in ("t4", "h200"):
+        file.write_text(FILE.replace("t4", other).replace('["fp16", "bf16"]', '"fp16"').replace("{ from = 1, to = 4, times = 2 }", "1"))
+        grounds[other] = sh("study", file, "--jobs", "1", "--out", other)[1]
+    assert "calibrated" in grounds["h200"] and "order is not sure" in " ".join(grounds["h200"].split())
+    assert "not sure" not in " ".join(grounds["t4"].split())
+
+
 def test_questions_are_listed_with_what_they_take(sh):
     assert all(name in sh.out("study", "--questions") for name in QUESTIONS)
     told = {one["question"]: one for one in sh.json("study", "--questions")["questions"]}

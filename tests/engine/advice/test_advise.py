@@ -67,6 +67,9 @@ def test_what_is_slower_says_why():
     )
     assert all(f"; {why}" in repr(advice) for why in reasons.values())
     assert [row["reason"] for row in advice.to_dict()["slower"]] == list(reasons.values())
+    unsure = replace(advice, slower=(), unsure=advice.slower)
+    assert {action.changes[0]: why for actions, why in unsure.probably_slower for action in actions} == reasons
+    assert not replace(unsure, unsure=advice.actions).probably_slower, "what gains is not slower"
 
 
 def test_where_host_and_device_take_as_long_two_changes_are_offered_at_once():

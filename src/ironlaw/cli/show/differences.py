@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from ironlaw.cli.show import draw
 from ironlaw.report.operator_changes import Operator
 from ironlaw.report.prediction_diff import Diff
-from ironlaw.report.report_changes import DEVICE, Row, label
+from ironlaw.report.report_changes import DEVICE, Limit, Row, label
 from ironlaw.units import show
 
 COLUMNS = ("machine and mode", "before", "after", "change", "memory")
+SLIGHT = 1e-3  # a change below which nobody asks for the operators
 OPERATORS = ("operator", "kind", "before", "after", "change")
 
 
@@ -22,11 +23,11 @@ def report(asked: Diff, ops: int) -> None:
         mark = draw.BAD if row.over(limit) else draw.GOOD if row.change < 0 else ""
         rows.append([label(row.key), show(row.old, "s"), show(row.new, "s"), (change(row), mark), memory(row)])
     draw.table(COLUMNS, rows, left=COLUMNS[:1])
-    for row in found.rows:
-        if row.operators:
-            shown = row.operators[:ops]
-            draw.heading(label(row.key), f"{len(shown)} of {draw.plural(len(row.operators), 'operator')} that changed, device time")
-            draw.table(OPERATORS, [_cells(op) for op in shown], left=(), text=OPERATORS[:2])
+    for title, cells, count in _behind(found.rows, limit, ops):
+        draw.heading(title, f"{len(cells)} of {draw.plural(count, 'operator')} that changed, device time")
+        draw.table(OPERATORS, cells, left=(), text=OPERATORS[:2])
+    if same := _same(found.rows, limit):
+        draw.say(same, draw.DIM)
     for note in found.notes:
         draw.say(f"! {note}", draw.BAD)
 
@@ -41,13 +42,31 @@ def markdown(asked: Diff, ops: int) -> str:
         for row in found.rows
     ]
     parts += _table(COLUMNS, cells, 1)
-    for row in found.rows:
-        if row.operators:
-            shown = row.operators[:ops]
-            title = f"{label(row.key)}: {len(shown)} of {draw.plural(len(row.operators), 'operator')} that changed, device time"
-            parts += ["", f"<details><summary>{title}</summary>", ""]
-            parts += [*_table(OPERATORS, [tuple(map(_escape, _cells(op))) for op in shown], 2), "", "</details>"]
+    for names, operators, count in _behind(found.rows, limit, ops):
+        title = f"{names}: {len(operators)} of {draw.plural(count, 'operator')} that changed, device time"
+        parts += ["", f"<details><summary>{title}</summary>", ""]
+        parts += [*_table(OPERATORS, [tuple(map(_escape, one)) for one in operators], 2), "", "</details>"]
+    if same := _same(found.rows, limit):
+        parts += ["", _escape(same)]
     return "\n".join([*parts, *(f"\n> {_escape(note)}" for note in found.notes)])
+
+
+def _behind(rows: Sequence[Row], limit: Limit, ops: int) -> list[tuple[str, list[tuple[str, ...]], int]]:
+    """The operators behind each change, once for rows that show the same ones."""
+    tables: dict[tuple[tuple[str, ...], ...], list[Row]] = {}
+    for row in rows:
+        if row.operators and not _slight(row, limit):
+            tables.setdefault(tuple(map(_cells, row.operators[:ops])), []).append(row)
+    return [(", ".join(label(row.key) for row in same), list(cells), len(same[0].operators)) for cells, same in tables.items()]
+
+
+def _same(rows: Sequence[Row], limit: Limit) -> str:
+    names = [label(row.key) for row in rows if row.operators and _slight(row, limit)]
+    return f"Other operators take the same time on {', '.join(names)}; `--json` lists them." if names else ""
+
+
+def _slight(row: Row, limit: Limit) -> bool:
+    return abs(row.change) < SLIGHT and not row.over(limit)
 
 
 def verdict(asked: Diff) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from ironlaw.cli.show import draw
 from ironlaw.units import show
 
+BASIS = "basis"  # the result that says what a time rests on
 FEW = 6  # values that a table spells out
 
 
@@ -56,13 +57,16 @@ def _best(result: Mapping[str, Any]) -> None:
     """Parameters that vary, the result that ranks, and as many others as there is room for."""
     by, units, rows = result["by"], result["units"], result["best"]
     texts = {name: [_value(row[name], units[name]) for row in rows] for name in (*result["vary"], *result["results"])}
-    shown = [*result["vary"], by]
+    grounds = {row[BASIS] for row in rows if row.get(BASIS)} if BASIS in result["results"] else set()
+    shown = [*result["vary"], by, *([BASIS] if len(grounds) > 1 else [])]
     for name in result["results"]:
         wide = sum(2 + max(map(len, (one, *texts[one]))) for one in (*shown, name))
-        if name not in (by, result["needs"]) and any(row[name] is not None for row in rows) and wide < draw.width():
+        if name not in (*shown, result["needs"]) and any(row[name] is not None for row in rows) and wide < draw.width():
             shown.append(name)
     left = [name for name in shown if isinstance(rows[0][name], str)]
     draw.table(shown, [[texts[name][i] for name in shown] for i in range(len(rows))], left=left)
+    if len(grounds) > 1:
+        draw.say("Their times rest on different grounds, so where the ranges of two overlap, their order is not sure.", draw.DIM)
 
 
 def _counts(result: Mapping[str, Any]) -> str:

@@ -27,3 +27,6 @@ def report(advice: Advice) -> None:
         draw.say(advice.reason, draw.DIM)
     for action in advice.slower:
         draw.say(f"It would be slower with {headline(action)}, because {why_slower(action)}.", draw.BAD)
+    for actions, why in advice.probably_slower:
+        titles = " and ".join(f"{action.title} ({significant(action.gain.ratio)}×)" for action in actions)
+        draw.say(f"It would probably be slower with {titles}, because {why}.", draw.DIM)

@@ -27,6 +27,7 @@ from ironlaw.units import show, significant
 MOST = 3  # actions
 LEAST = 1.05  # times as fast: less is not worth a line
 SIMPLER = 1.03  # a change that costs less may gain so much less than another of its group, and is taken
+PROBABLY = 0.95  # times as fast: below that it is said to be slower, probably
 UNKNOWN = (
     "A lower bound has no range, so no gain can be predicted. Ask for a machine that was measured, or to which measurements carry over."
 )
@@ -63,6 +64,15 @@ class Advice:
         for action in self.steps:
             ratio *= action.gain.ratio
         return ratio
+
+    @property
+    def probably_slower(self) -> list[tuple[tuple[Action, ...], str]]:
+        """Other ways to launch it that are slower at the point figure, though not in all of the range, by the reason."""
+        reasons: dict[str, list[Action]] = {}
+        for action in self.unsure:
+            if set(action.changes) <= {"eager_graphs", "compiled", "graphs"} and action.gain.ratio < PROBABLY:
+                reasons.setdefault(why_slower(action), []).append(action)
+        return [(tuple(actions), why) for why, actions in reasons.items()]
 
     @property
     def reason(self) -> str:

@@ -35,13 +35,13 @@ def section(analysis: Analysis, place: str) -> str:
     advice = analysis.verdict
     said = paragraph(UNIT.sub(NARROW, advice.finding), "lede") + actions(advice)
     answers = [("Does compiling pay?", compiles(analysis)), ("Would another machine help?", elsewhere(advice))]
-    if advice.slower:
-        answers.append(
-            (
-                "What makes it slower?",
-                "; ".join(f"{action.title} {_gain(action)}, because {why_slower(action)}" for action in advice.slower) + ".",
-            )
-        )
+    slower = [f"{action.title} {_gain(action)}, because {why_slower(action)}" for action in advice.slower]
+    slower += [
+        f"probably {' and '.join(f'{action.title} {_gain(action)}' for action in actions)}, because {why}"
+        for actions, why in advice.probably_slower
+    ]
+    if slower:
+        answers.append(("What makes it slower?", "; ".join(slower) + "."))
     said += '<dl class="answers">' + "".join(f"<dt>{text(asked)}</dt><dd>{prose(words)}</dd>" for asked, words in answers) + "</dl>"
     return f'<div class="first"><div class="said">{said}</div><div class="seen">{place}</div></div>'
 
