@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from ironlaw.errors import BadValue
 from ironlaw.report.kineto import DATA, SYNC, Kernel, Trace
+from ironlaw.units import show
 
 COLLECTIVES = ("nccl", "rccl", "oneccl")
 SENDS = ("sendrecv", "_send", "_recv")  # between two devices: who came last is not in the name
@@ -25,6 +26,15 @@ WHERE = {
     "synchronising": "idle: the host had waited for the device",
     "launching": "idle: the host launches too slowly",
 }  # the parts of the time, in words
+
+
+BUSY = {
+    "computing": "computing",
+    "data": "waiting for its next batch",
+    "synchronising": "waits of its host for the device",
+    "launching": "launching",
+}  # what keeps the rank that comes last
+NOTABLE = 0.02  # of the run, from which on a wait for another rank is said
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +66,10 @@ def whereabouts(traces: Sequence[Trace]) -> tuple[Whereabouts, ...]:
     """One for each rank. Empty where a trace has no kernels."""
     if any(not trace.kernels for trace in traces):
         return ()
+    known: dict[int, str] = {}
+    for trace in traces:
+        if trace.rank is not None and known.setdefault(trace.rank, trace.name) != trace.name:
+            raise BadValue(f"{known[trace.rank]} and {trace.name} are both of rank {trace.rank}; give one trace for each rank")
     talks = [[k for k in trace.kernels if is_collective(k)] for trace in traces]
     waits = _for_others(talks)
     return tuple(_of(trace, late) for trace, late in zip(traces, waits, strict=True))
@@ -65,6 +79,23 @@ def table(ranks: Sequence[Whereabouts]) -> list[tuple[str, list[float]]]:
     """The parts of the time that any rank has, and the seconds of each rank."""
     rows = [(words, [float(getattr(one, name)) for one in ranks]) for name, words in WHERE.items()]
     return [(words, seconds) for words, seconds in rows if any(s > 0 for s in seconds)]
+
+
+def last_to_come(ranks: Sequence[Whereabouts]) -> str:
+    """Which rank the others wait for, and with what it is busy meanwhile; empty where none stands out."""
+    if len(ranks) < 2:
+        return ""
+    last = min(ranks, key=lambda one: one.other_rank)
+    longest = max(one.other_rank for one in ranks)
+    if longest < NOTABLE * last.total or last.other_rank > longest / 2:
+        return ""
+    others = [one for one in ranks if one is not last]
+    more = {name: getattr(last, name) - min(getattr(one, name) for one in others) for name in BUSY}
+    name = max(more, key=more.__getitem__)
+    who = last.name(list(ranks).index(last))
+    return (
+        f"The others wait for {who}, up to {show(longest, 's')}. It spends {show(more[name], 's')} more than the quickest on {BUSY[name]}."
+    )
 
 
 def is_collective(kernel: Kernel) -> bool:

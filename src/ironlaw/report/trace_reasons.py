@@ -10,14 +10,14 @@ LAYOUT = ("nchwtonhwc", "nhwctonchw", "transpose", "permute", "layout")
 ALIKE = 0.1  # a gap of a tenth needs no reason
 
 
-def reason(pair: Pair) -> str:
-    """Empty where the two agree."""
+def reason(pair: Pair, on_device: bool = True) -> str:
+    """Empty where the two agree. `on_device`: whether the trace has kernels, which can be counted."""
     if pair.predicted <= 0 or abs(pair.gap) <= ALIKE * pair.predicted:
         return ""
     predicted, traced = round(sum(float(row.kernels) for row in pair.rows)), len(pair.kernels)
     if any(word in name.lower() for name in pair.kernels for word in LAYOUT) and pair.gap > 0:
         return "a kernel that changes the memory layout runs with it"
-    if predicted != traced:
+    if on_device and predicted != traced:
         return f"{traced} kernel{'s' if traced != 1 else ''} instead of {predicted}"
     if max(pair.measured, pair.predicted) < SHORT:
         return "too short to time well"

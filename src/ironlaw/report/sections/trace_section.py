@@ -47,7 +47,18 @@ def section(joined: TraceJoin) -> tuple[str, dict[str, Any]]:
         ratio = pair.measured / pair.predicted if pair.predicted > 0 else None
         names = ", ".join(dict.fromkeys(map(plain, pair.kernels)))
         rows.append(
-            [pair.name, pair.kind, pair.aten, pair.predicted, pair.measured, pair.gap, ratio, len(pair.kernels), names, reason(pair)]
+            [
+                pair.name,
+                pair.kind,
+                pair.aten,
+                pair.predicted,
+                pair.measured,
+                pair.gap,
+                ratio,
+                len(pair.kernels),
+                names,
+                reason(pair, joined.on_device),
+            ]
         )
     out = (paragraph(joined.elsewhere, "c-warn") if joined.elsewhere else "") + paragraph(words(joined)) + _ranks(joined)
     out += '<div data-grid="trace"></div>'
@@ -62,7 +73,9 @@ def _ranks(joined: TraceJoin) -> str:
     heads = [one.name(place) for place, one in enumerate(joined.ranks)] if len(joined.ranks) > 1 else ["time"]
     rows: list[list[Cell]] = [[name, *(format_quantity(s, "s") for s in each)] for name, each in trace_idle.table(joined.ranks)]
     rows.append(["total", *(format_quantity(one.total, "s") for one in joined.ranks)])
-    return table(("of the traced run", *heads), rows, "Where the time of the traced run went", tuple(range(1, len(heads) + 1)))
+    last = trace_idle.last_to_come(joined.ranks)
+    out = table(("of the traced run", *heads), rows, "Where the time of the traced run went", tuple(range(1, len(heads) + 1)))
+    return out + (paragraph(last) if last else "")
 
 
 def plain(kernel: str) -> str:
