@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from ironlaw.engine.cluster.pipeline_stages import Group, smallest_group
@@ -61,17 +62,22 @@ class Language:
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """A row for each batch, machine and mode, in SI units."""
-        for batch, predictions in self.phases[-1].predictions.items():
-            for p in predictions:
-                yield self._row(batch, p)
+        return map(dict, self._rows)
 
-    def _row(self, batch: int, p: Prediction) -> dict[str, Any]:
+    @cached_property
+    def _rows(self) -> list[dict[str, Any]]:
+        largest: dict[tuple[str, int], int | None] = {}  # by machine and devices: neither the batch nor the mode changes it
+        return [self._row(batch, p, largest) for batch, predictions in self.phases[-1].predictions.items() for p in predictions]
+
+    def _row(self, batch: int, p: Prediction, largest: dict[tuple[str, int], int | None]) -> dict[str, Any]:
         machine, mode = p.hardware, p.plan.mode
         groups = self._groups(batch, machine, mode)
         devices = max((group.devices for group in groups.values()), default=1)
+        if (machine.slug, devices) not in largest:
+            largest[machine.slug, devices] = self._largest(machine, devices)
         row: dict[str, Any] = {
             "hardware": machine.slug, "mode": mode, "basis": p.basis, "batch": batch, "devices": devices,
-            "kv_bytes": self.kept(batch), "weight_bytes": p.memory.weights, "largest_batch": self._largest(machine, devices),
+            "kv_bytes": self.kept(batch), "weight_bytes": p.memory.weights, "largest_batch": largest[machine.slug, devices],
         }  # fmt: skip
         row["fits"] = row["largest_batch"] >= batch if row["largest_batch"] is not None else bool(p.fits)
         for name, key in ((PREFILL, "ttft"), (DECODE, "token")):

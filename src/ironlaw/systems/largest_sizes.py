@@ -69,7 +69,7 @@ class Growth:
         return most * low // GRID
 
     def _has_room(self, size: int, usable: float) -> bool:
-        return not self.requests or self.requests.at([max(0.0, _at(line, size)) for line in self.sizes]).fit(usable)
+        return not self.requests or self.requests.at([max(0.0, _at(line, size)) for line in self.sizes]).reserved(usable) is not None
 
     def total(self, size: int) -> float:
         return self.held_at(size) + self.alive_at(size)
