@@ -274,3 +274,15 @@ def test_tiles_of_winograds_filtering(size, tiles):
     assert winograd_sizes(convolution(64, size, 3)) == (tiles, 1, 64, 64)
     assert winograd_sizes(convolution(64, size, 3, groups=4)) == (tiles, 4, 16, 16)
     assert winograd_sizes(convolution(64, size, 3, stride=2)) is None and winograd_sizes(linear(64, 64, 64, "fp32")) is None
+
+
+def test_attention_does_no_more_per_watt_than_products():
+    """A card with half the watts of an H200 can't hold what it computes there, in attention as little as in products."""
+    long = attention(1, 40, 8192, 24_000, "fp16")
+    rate = {name: float(long.work.matmul_flops) / float(il.predict(graph_of(long), il.hardware(name), AGAIN).ops[0].seconds) for name in
+            ("h100_sxm", "h100_nvl", "h100_pcie")}  # fmt: skip
+    each = SUMMARY["watts"]["4N"]["matrix"]
+    for name in ("h100_nvl", "h100_pcie"):
+        machine = il.hardware(name)
+        assert rate[name] <= 1.001 * each * float(machine.power) and rate[name] == pytest.approx(each * float(machine.power), rel=0.1)
+    assert rate["h100_sxm"] > 1.1 * rate["h100_nvl"] > 1.1 * rate["h100_pcie"]

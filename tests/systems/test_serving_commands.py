@@ -110,7 +110,7 @@ def test_layout_scheduler_and_memory():
     )
     assert "--tp-size 2 --chunked-prefill-size 2048 --enable-mixed-chunk" in command("sglang", "M", rig, POLICY, 0.86)
     whole = replace(POLICY, chunked=False)
-    assert "--enable-mixed-chunk" not in command("sglang", "M", rig, whole, 0.86)
+    assert "--chunked-prefill-size -1 --max-prefill-tokens 2048 --max" in command("sglang", "M", rig, whole, 0.86)
     assert "--no-enable-chunked-prefill" in command("vllm", "M", rig, whole, 0.9)
     text = command("trtllm", "M", rig, POLICY, 0.9)
     assert text.splitlines()[-1].startswith("trtllm-serve M --tp_size 2 --max_num_tokens 2048") and settings(text)["enable_chunked_prefill"]

@@ -75,7 +75,7 @@ def load(path: Path) -> Engine:
         _share(file, plan, "memory"),
         plan["whole_prompts"] is True, _share(file, plan, "kept") if "kept" in plan else 0.0,
         (*rest, *(f"{key}: {data[key]['source']}, {data[key]['date']}" for key in ("mixed", "scheduler") if key in data)),
-        starts, ungrouped, _count(file, plan, "small_sequences") if "small_sequences" in plan else 0,
+        starts, ungrouped, plan.get("free_memory") is True, _count(file, plan, "small_sequences") if "small_sequences" in plan else 0,
     )  # fmt: skip
 
 

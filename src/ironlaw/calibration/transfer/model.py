@@ -19,7 +19,7 @@ from ironlaw.calibration.kernel_laws import CHOSEN_AT_HOME, PUBLISHED, law
 from ironlaw.calibration.machine_calibration import Calibration
 from ironlaw.calibration.own_rows import OwnRows
 from ironlaw.calibration.transfer.chip_traits import Chip, chip, multiprocessors
-from ironlaw.calibration.transfer.power import as_tight
+from ironlaw.calibration.transfer.power import as_tight, sustained
 from ironlaw.calibration.transfer.size_law import heavy
 from ironlaw.calibration.transfer.stream_law import bandwidth, missed
 from ironlaw.calibration.transfer.transfer_laws import Laws
@@ -141,9 +141,18 @@ class Transfer:
         raw = replace(raw, scratch=self.library.scratch(op, self.measured, plan.lowering))
         if largest(points(raw.kernels)) == 0:
             return raw
-        compute = maximum(points(raw.compute), points(least_arithmetic(op, hardware)))
+        most = 1.0 if self.rows else self.powered(op, hardware)
+        compute = maximum(points(raw.compute), points(least_arithmetic(op, hardware)) / most)
         data = maximum(points(raw.data), points(transfer(op, hardware)))
         return replace(raw, data=data, compute=compute, joint=maximum(maximum(points(raw.work), data), compute))
+
+    def powered(self, op: Op, hardware: Hardware) -> float:
+        """The share of its peak that a chip's power buys in attention, which does no more per watt than a large product. Laws of products
+        have it already; attention that is carried over was measured where power is ample."""
+        target = chip(hardware)
+        if category(heavy(op).kind) != "attention" or op.dtype not in target.peaks:
+            return 1.0
+        return sustained(target, op.dtype, 1.0, self.laws.watts)
 
     def given(self, rows: Sequence[Row], hardware: Hardware) -> Transfer:
         """The same, corrected by rows of the machine itself."""

@@ -85,8 +85,9 @@ def _start(
         parts = [
             f"python3 -m sglang.launch_server --model-path {path}", _option("--tp-size", at.tensor * at.groups),
             _option("--pp-size", at.stages), f"--dp-size {at.groups} --enable-dp-attention" if at.groups > 1 else "",
-            f"--ep-size {at.stage_devices}" if at.whole else "", f"--chunked-prefill-size {budget}",
-            "--enable-mixed-chunk" if policy.chunked else "", f"--max-running-requests {most}",
+            f"--ep-size {at.stage_devices}" if at.whole else "",
+            f"--chunked-prefill-size {budget} --enable-mixed-chunk" if policy.chunked else
+            f"--chunked-prefill-size -1 --max-prefill-tokens {budget}", f"--max-running-requests {most}",
             f"--mem-fraction-static {memory:g}", *told.options, _sglang_guesses(policy, draft),
         ]  # fmt: skip
     else:
@@ -103,7 +104,7 @@ def _start(
 def _free_share(rig: Deployment, memory: float) -> float:
     """The cache's share of what weights and activations leave of a device, to whole percents: so TensorRT-LLM counts it."""
     left = float(rig.hardware.usable) - rig.weight_bytes - rig.activation_bytes
-    return max(0.01, min(memory, int(100 * rig.cache_bytes / left) / 100))
+    return max(0.01, min(memory, int(100 * rig.cache_bytes / left + 1e-6) / 100))
 
 
 def _trtllm_settings(rig: Deployment, policy: Policy, draft: str, pool: str, told: Formats) -> dict[str, Any]:

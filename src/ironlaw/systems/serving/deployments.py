@@ -170,12 +170,17 @@ def box_of(machine: Hardware) -> Box | None:
     return box_with(machine.slug)
 
 
-def weigh(model: Decoder, machine: Hardware, layout: Layout, weights: str, budget: int, memory: float) -> tuple[float, float, float]:
-    """Bytes of one device for weights, activations of a step of `budget` tokens, and what is left for the cache (or missing: negative)."""
+def weigh(
+    model: Decoder, machine: Hardware, layout: Layout, weights: str, budget: int, memory: float, of_free: bool = False
+) -> tuple[float, float, float]:  # fmt: skip
+    """Bytes of one device for weights, activations of a step of `budget` tokens, and what is left for the cache (or missing: negative).
+    `of_free`: `memory` is the share that the cache gets of what the others leave."""
     dtype = arithmetic(machine)
     mine = share(model, layout)
     stored = weight_bytes(stage(mine, layout.stages), dtype, weights or model.stored)
     alive = float(live_activations(step(mine, chunk=budget, dtype=dtype, layers=2)))
+    if of_free:
+        return stored, alive, memory * (float(machine.usable) - stored - alive)
     return stored, alive, min(memory * float(machine.capacity), float(machine.usable)) - stored - alive
 
 
@@ -183,12 +188,13 @@ def deployment(
     model: Decoder, machine: Hardware, devices: int = 1, *, layout: Layout | None = None, weights: str = "", cache: str = "",
     budget: int = 2048, memory: float = MEMORY, overhead: float = 0.0, plan: Plan = PLAN, draft: Decoder | None = None,
     products: str = "", coarse: bool = False, tokens: int = sum(USUAL), ungrouped: bool = False,
+    of_free: bool = False,
 ) -> Deployment:  # fmt: skip
     """Refused where the weights leave no room for a cache, or no box of the registry joins so many of these devices.
 
     `layout`: how the devices share the model (default: by tensor parallelism). `coarse`: a table of steps with fewer points, for a page
     that must answer at once. `tokens` of a usual sequence.
-    `ungrouped`: beside a prompt's chunk, each query head reads the cache for itself.
+    `ungrouped`: beside a prompt's chunk, each query head reads the cache for itself. `of_free`: as `weigh` takes it.
     """
     if not 0 < memory <= 1:
         raise BadValue(f"{memory!r} is not a valid share of the memory; give one above 0 and at most 1", "memory")
@@ -202,7 +208,7 @@ def deployment(
         if weights not in ("", products):
             raise BadValue(f"{products} products need {products} weights, but these are in {weights}; leave `weights` out", "weights")
         weights = products
-    stored, alive, room = weigh(model, machine, layout, weights, budget, memory)
+    stored, alive, room = weigh(model, machine, layout, weights, budget, memory, of_free)
     small = weight_bytes(draft, dtype, weights) if draft else 0.0
     stored, room = stored + small, room - small
     if room <= 0:

@@ -26,7 +26,7 @@ MARLIN = {
     "vllm": "VLLM_TEST_FORCE_FP8_MARLIN=1",
     "sglang": "SGLANG_FORCE_FP8_MARLIN=1",
 }  # FP8 weights in 16-bit products where FP8 could be
-CACHE = {"vllm": "--kv-cache-dtype fp8", "sglang": "--kv-cache-dtype fp8_e4m3"}
+CACHE = {"vllm": "fp8", "sglang": "fp8_e4m3"}
 
 
 @dataclass
@@ -50,7 +50,7 @@ def formats(engine: str, model: str, rig: Deployment) -> Formats:
             f"# {model} is stored in {stored.upper()}, but {rig.weights.upper()} was asked for: name a checkpoint in that format"
         )
     elif rig.weights == "fp8" and engine != "trtllm":
-        told.options.append("--quantization fp8")
+        told.options.append(_option("quantization", "fp8"))
         if not products and "fp8" in rig.hardware.peaks:
             told.environment = MARLIN[engine]
     elif bytes_per_element(rig.weights) < bytes_per_element(rig.dtype):
@@ -62,7 +62,7 @@ def formats(engine: str, model: str, rig: Deployment) -> Formats:
         if engine == "trtllm":
             told.settings["dtype"] = TORCH[rig.dtype]
         else:
-            told.options.append(f"--dtype {TORCH[rig.dtype]}")
+            told.options.append(_option("dtype", TORCH[rig.dtype]))
     return told
 
 
@@ -112,7 +112,11 @@ def _cache(engine: str, rig: Deployment, told: Formats) -> None:
     elif engine == "trtllm":
         told.settings["kv_cache_config"] = {"dtype": "fp8"}
     else:
-        told.options.append(CACHE[engine])
+        told.options.append(_option("kv-cache-dtype", CACHE[engine]))
+
+
+def _option(name: str, value: str) -> str:
+    return f"--{name} {value}"
 
 
 def _cannot(engine: str, told: Formats, what: str, instead: str) -> None:

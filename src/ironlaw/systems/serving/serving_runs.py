@@ -77,7 +77,7 @@ def engine_replay(row: Mapping[str, Any]) -> Replay:
     shape = SIZES[str(row["model"])]
     made = deployment(
         replace(shape, scaled=BLOCK) if fast else shape, at, int(row["devices"]), budget=budget, memory=own.memory, overhead=own.step,
-        coarse=True, products="fp8" if fast else "", ungrouped=own.reads_per_head(at.slug),
+        coarse=True, products="fp8" if fast else "", ungrouped=own.reads_per_head(at.slug), of_free=own.free_memory,
     )  # fmt: skip
     clients = int(row["clients"])
     made = replace(made, front=None if clients else own.front)  # who waits for an answer is one of few: the front is added below

@@ -41,6 +41,15 @@ def test_two_chunks_share_a_launch(table):
     assert table.seconds(4, 4000) < table.seconds(4, 8000) < table.seconds(8, 16_000) < table.seconds(8, 16_000, [(64, 0)], 1)
 
 
+def test_a_prompt_beyond_the_grid_costs_what_its_scores_do(table):
+    """One of 32,000 tokens has sixteen times the scores of one of 8,000, however it is cut."""
+    whole = table.seconds(0, 0, [(32_768, 0)], 1)
+    direct = predict(step(decoder(MODEL), chunk=32_768), hardware("h200_sxm"), PLAN)
+    assert whole == pytest.approx(float(direct.seconds), rel=0.12)  # a straight line from the last points is 40% too short
+    cut = sum(table.seconds(0, 0, [(8192, past)]) for past in range(0, 32_768, 8192))
+    assert whole == pytest.approx(cut, rel=0.06)
+
+
 def test_a_table_is_straight_between_its_points_and_goes_on_beyond():
     line = Line((1.0, 2.0, 4.0), (10.0, 20.0, 30.0))
     assert [line.at(x) for x in (1, 1.5, 3, 6, 0)] == [10, 15, 25, 40, 0]

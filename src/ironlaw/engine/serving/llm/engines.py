@@ -29,6 +29,7 @@ class Engine:
     sources: tuple[str, ...] = ()
     starts: str = ""  # the engine whose command starts it
     ungrouped: tuple[str, ...] = ()  # beginnings of GPUs' slugs on which `reads_per_head` holds
+    free_memory: bool = False  # `memory` is of what weights and activations leave, and not of the whole device
     small_sequences: int = 0  # where the budget is the small one, if they are fewer
 
     def usual_budget(self, slug: str, memory: float) -> int:

@@ -122,7 +122,7 @@ class StepTable:
             floor = self.floor
             for count, past in chunks:
                 tokens += count
-                seconds = self.chunk.at(count, past)
+                seconds = self.chunk.at(count, past) if count <= CHUNKS[-1] else self._long(count, past)
                 if seconds > floor:
                     attention += seconds - floor
             attention += floor
@@ -136,6 +136,12 @@ class StepTable:
         if rest is None:
             rest = self.known[tokens, rows] = self.dense.at(tokens) + self.head.at(max(rows, 1))
         return self.factor * (self.start + rest + attention)
+
+    def _long(self, count: int, past: int) -> float:
+        """Attention over a chunk beyond the grid, where it grows with the square: over pieces of it, one after the other, in one kernel."""
+        starts = range(0, count, CHUNKS[-1])
+        pieces = [self.chunk.at(min(CHUNKS[-1], count - begin), past + begin) for begin in starts]
+        return self.floor + sum(max(0.0, seconds - self.floor) for seconds in pieces)
 
 
 def step_table(

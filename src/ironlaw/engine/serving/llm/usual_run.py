@@ -33,10 +33,10 @@ def run(requests: Sequence[Request], seconds_of: Callable[..., float], total: in
 
 class UsualRun:
     __slots__ = (  # beyond thirty attributes, those of a dictionary are slow to find
-        "active", "arrivals", "arrived", "block", "contexts", "ends", "first", "free", "gaps", "gone", "granted", "hopeless", "keeps", "lasts",
-        "late", "leave", "longest", "moments", "most", "most_late", "most_wide", "needs", "now", "opened", "policy", "preempted", "prompts",
-        "requests", "reserves", "rows", "seconds_of", "stall", "stays", "ticks", "total", "upcoming", "wait", "waiting", "whole", "wide",
-        "widest",
+        "active", "arrivals", "arrived", "block", "contexts", "ends", "first", "free", "gaps", "gone", "granted", "hopeless",
+        "keeps", "lasts", "late", "leave", "longest", "moments", "most", "most_late", "most_wide", "needs", "now", "opened",
+        "policy", "preempted", "prompts", "requests", "reserves", "rows", "seconds_of", "stall", "stays", "ticks", "total",
+        "upcoming", "wait", "waiting", "whole", "wide", "widest",
     )  # fmt: skip
 
     def __init__(

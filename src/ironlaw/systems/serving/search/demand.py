@@ -224,6 +224,7 @@ class Demand(Question):
             rig = deployment(
                 self.decoder, machine, devices, layout=layout, weights=self.weights or "", cache=self.cache or "",
                 memory=self.share_of_memory, products=self.arithmetic or "", tokens=round(self.measured.prompt + self.measured.output),
+                of_free=self.server.free_memory,
             )  # fmt: skip
             budget = self.budget or self.server.usual_budget(machine.slug, float(machine.capacity))
             policy = Policy(most=min(self.most_sequences(machine), budget), budget=budget)

@@ -64,4 +64,8 @@ def _possible(model: Decoder, layout: Layout, joint: Box | None) -> bool:
 
 def _holding(asked: Demand, machine: Hardware, able: list[Layout]) -> list[Layout]:
     weights = asked.weights or asked.arithmetic or ""
-    return [one for one in able if weigh(asked.decoder, machine, one, weights, BUDGETS[3], asked.share_of_memory)[2] > 0]
+    return [
+        one
+        for one in able
+        if weigh(asked.decoder, machine, one, weights, BUDGETS[3], asked.share_of_memory, asked.server.free_memory)[2] > 0
+    ]

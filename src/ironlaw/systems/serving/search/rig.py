@@ -24,7 +24,7 @@ def _rig(asked: Demand, machine: Hardware, layout: Layout) -> Deployment:
     made = deployment(
         asked.decoder, machine, layout=layout, weights=asked.weights or "", cache=asked.cache or "", budget=asked.budget or BUDGETS[3],
         memory=asked.share_of_memory, overhead=asked.overhead + own.step, draft=asked.proposer, products=asked.arithmetic or "",
-        tokens=round(asked.about["prompt"] + asked.about["output"]), ungrouped=own.reads_per_head(machine.slug),
+        tokens=round(asked.about["prompt"] + asked.about["output"]), ungrouped=own.reads_per_head(machine.slug), of_free=own.free_memory,
     )  # fmt: skip
     factor = asked.steps_factor(machine)
     made = replace(made, front=own.front)
