@@ -85,6 +85,8 @@ def described(config: Mapping[str, Any], file: Path) -> Decoder:
     """A decoder by its config.json: any model_type that `decoder_types` knows."""
     part = language_part(config)
     kind = part.get("model_type")
+    if kind is None:
+        raise BadValue(f"{file} has no model_type; give the config.json of a transformers model, with all that it has")
     if not known(kind):
         raise UnknownType(
             f"{file} is of model_type {kind!r}, which can't be read from a config.json yet; capture it with `ironlaw analyze` (which needs"

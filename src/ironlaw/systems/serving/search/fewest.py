@@ -238,7 +238,8 @@ def too_slow(asked: Demand, rig: Deployment) -> Slow | None:
         times = asked.promise.beside(out)
         parts = " and ".join(f"{show(times[key][0], 's')} {WAITS[key]}" for key in broken)
         over = max(times[key][0] / times[key][1] for key in broken)
-        misses.append(Slow(over, f"{name(rig)} takes {parts} even for a request that is alone, {over:.3g}× the SLO; {ADVICE}"))
+        times_over = f"{over:,.0f}" if over >= 100 else f"{over:.3g}"
+        misses.append(Slow(over, f"{name(rig)} takes {parts} even for a request that is alone, {times_over}× the SLO; {ADVICE}"))
     return min(misses)
 
 
