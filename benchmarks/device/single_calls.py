@@ -114,8 +114,7 @@ def norms():
 
 
 def wide_norms():
-    """About as many rows as the GPU has multiprocessors, and the same for a softmax. Kept in benchmarks/wide_norms.json: no curve rests on
-    them yet, though backends/cuda/norm.py has a step at 128 rows that they do not show."""
+    """About as many rows as the GPU has multiprocessors, and the same for a softmax (evidence h200_sxm/wide_norms)."""
     for rows in (64, 112, 128, 129, 160, 256, 264, 512):
         for width in (2048, 4096, 8192, 16384, 65536):
             x, w = X(rows, width), X(width)

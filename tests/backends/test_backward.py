@@ -134,14 +134,14 @@ def test_attention_and_norms_backwards():
     assert half / full == 5.5 / 8  # of 8 waves, 9/16 and the last
     x = tensor("x", 6, 8)
     norm = op("norm_backward", "n", [x, x], [x])
-    assert lower(norm) == (Kernel("layer_norm_backward", 3 * 96.0, 12.0 * 48, 6.0), Kernel("layer_norm_weights", 192.0, depth=6.0))
+    assert lower(norm) == (Kernel("layer_norm_backward", 3 * 96.0, rows=6.0, depth=8), Kernel("layer_norm_weights", 192.0, depth=6.0))
 
 
 def test_a_gradient_may_be_wider_than_what_it_is_of():
     x, g = tensor("x", 2, 3, 8), tensor("g", 2, 3, 8, dtype="fp32")
     norm = op("norm_backward", "n", [g, x], [x])
     assert lower(norm) == (
-        Kernel("layer_norm_backward", 192.0 + 96.0 + 96.0, 12.0 * 48, 6.0), Kernel("layer_norm_weights", 288.0, depth=6.0),
+        Kernel("layer_norm_backward", 192.0 + 96.0 + 96.0, rows=6.0, depth=8), Kernel("layer_norm_weights", 288.0, depth=6.0),
     )  # fmt: skip
     g = tensor("g", 2, 8, 4, 4, dtype="fp32")
     assert lower(op("batch_norm_backward", "n", [g, X], [X])) == (
@@ -165,7 +165,7 @@ def test_batch_norm_in_training():
     assert lower(there) == (
         Kernel("batch_norm_stats", 512.0, rows=8, depth=32.0),
         TINY,
-        Kernel("batch_norm", 512.0 + 16.0 + 16.0 + 512.0, 4.0 * 256, 16),
+        Kernel("batch_norm", 512.0 + 16.0 + 16.0 + 512.0, rows=16, depth=16),
     )
     back = op("batch_norm_backward", "n", [tensor("g", 2, 8, 4, 4), X], [tensor("dx", 2, 8, 4, 4)])
     assert lower(back) == (Kernel("batch_norm_backward", 5 * 512.0, rows=8, depth=32.0 * 1.45),)  # its input was written long ago

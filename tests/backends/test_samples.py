@@ -564,7 +564,7 @@ def test_tiny_kernels_are_taken_off():
 def test_batch_norm_is_its_transform_and_two_tiny_kernels():
     kernels = listed(("unrolled", 0.125), ("transform", 0.5), ("vectorized", 0.25))
     transform, tiny = samples([row("batch_norm", seconds=1.0, list=kernels)])
-    assert transform == Sample(Kernel("batch_norm", 504.0, 480.0, 6.0), 0.625)
+    assert transform == Sample(Kernel("batch_norm", 504.0, rows=6.0, depth=20.0), 0.625)
     assert tiny == Sample(Kernel("tiny", 0.0), 0.1875)
 
 

@@ -235,3 +235,12 @@ def test_only_images_are_padded_beside_measured_rows():
         return op("pad", "it", [Tensor("x", shape, "fp16")], [Tensor("y", (*shape[:-1], shape[-1] + 2), "fp16")])
 
     assert signature(pad(2, 8, 16, 16)).family == "pad 16 bit" and signature(pad(2, 8, 16)) is None
+
+
+def test_an_image_one_pixel_high_is_the_line_that_a_model_convolves():
+    """A profile shows what PyTorch hands to cuDNN for a line."""
+    sides = {"inputs": [["bf16", "activation", 8, 64, 1, 512], ["bf16", "weight", 128, 64, 1, 3]], "dtype": "bf16"}
+    rows = {"kind": "conv2d", "outputs": [["bf16", "activation", 8, 128, 1, 512]], **sides}
+    made = OPS["captured"](rows | {"attrs": {"stride": 1, "padding": [0, 1]}})
+    assert made.attrs["dims"] == 1 and signature(made).family == "conv1d 16 bit"
+    assert "dims" not in OPS["captured"](rows | {"attrs": {"stride": 1, "layout": "nhwc"}}).attrs

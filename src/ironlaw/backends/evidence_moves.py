@@ -92,7 +92,17 @@ def _picked(how: str = "") -> Callable[[Params], Op]:
 def _captured(p: Params) -> Op:
     """An op as capture wrote it down: what a model called, whatever it was."""
     inputs, outputs = ([Tensor("", tuple(shape), dtype, role) for dtype, role, *shape in p[side]] for side in ("inputs", "outputs"))
-    return single_op(p["kind"], inputs, outputs, **{name: _frozen(value) for name, value in p["attrs"].items()})
+    attrs = {name: _frozen(value) for name, value in p["attrs"].items()}
+    if _along_a_line(p["kind"], (*inputs[:2], *outputs[:1]), attrs):
+        attrs["dims"] = 1
+    return single_op(p["kind"], inputs, outputs, **attrs)
+
+
+def _along_a_line(kind: str, tensors: Sequence[Tensor], attrs: Mapping[str, Any]) -> bool:
+    """Whether an image is one pixel high: PyTorch hands a line to cuDNN as such an image, and a profile shows the call that it makes."""
+    if kind not in ("conv2d", "conv_transpose2d") or not attrs.keys().isdisjoint(("dims", "layout")):
+        return False
+    return all(t.shape[2] == 1 for t in tensors) and bool(tensors[0].shape[3] > 1)
 
 
 def _frozen(value: Any) -> Any:

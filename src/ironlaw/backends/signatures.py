@@ -20,6 +20,7 @@ MANY_COLUMNS = 2**17  # that keep every thread of a large GPU busy: their sum is
 # of a top-k: rows, up to so many, and how long they are where blocks share them
 BY_DIGITS = ((20, 20000), (40, 10000), (80, 8000), (200, 5000), (800, 3000), (4000, 800), (float("inf"), 400))
 FEW_PLANES, DEEP_VOLUME = 16, 4096  # of an image in NCHW: more are padded to whole vectors; products for each result of a video's patch
+ADDED = ("sum", "mean", "amax")  # what one kernel of ATen does alike down an axis
 DOUBLE = ("fp64", "complex128")
 FILLED = 8  # elements that fill a vector of 16 bytes in a two-byte format
 
@@ -86,6 +87,7 @@ def convolution(op: Op) -> Signature | None:
     if op.attrs.get("dims", 2) != 2:
         steps = (APART * (taps == 1), APART * (each == 1 and c > 1))
         place = (*logs(x.shape[0], each, out, plane, taps, stride, c / each, dilation), *unaligned(each), *steps)
+        place += unaligned(plane) if op.attrs["dims"] == 1 else ()
         law = " groups" if op.attrs["dims"] == 1 and 1 < each < c else " deep" if deep_volume(op) else ""
         return Signature(f"conv{op.attrs['dims']}d{law} {width(op)}{' nhwc' if layout == 'nhwc' else ''}", place)
     if each == 1 and c > 1:
@@ -203,11 +205,11 @@ def reduction(op: Op) -> Signature | None:
     x, y = op.inputs[0], op.outputs[0]
     if op.attrs.get("over", "row") == "all":
         return Signature(f"{op.kind} of all {width(op)}", logs(x.size))
-    row = x.size / y.size
+    row, kind = x.size / y.size, "sum" if op.kind in ADDED else op.kind
     if over_planes(op):
-        return Signature(f"{op.kind} of planes {width(op)}", logs(y.size, row))
+        return Signature(f"{kind} of planes {width(op)}", logs(y.size, row))
     if "axis" in op.attrs and isinstance(y.size, (int, float)) and y.size >= MANY_COLUMNS:
-        return Signature(f"{op.kind} of columns {width(op)}", logs(y.size, row))  # a stream
+        return Signature(f"{kind} of columns {width(op)}", logs(y.size, row))  # a stream
     return Signature(f"{op.kind} {width(op)}", (*logs(y.size, row), *unaligned(row), APART * ("axis" in op.attrs)))
 
 
@@ -309,7 +311,7 @@ def _same(a: Number, b: Number) -> bool:
 def moved(op: Op) -> Signature | None:
     """Copies that read in another order than they write, by how long a piece lies in one go in either; plain ones are streams."""
     if not op.attrs.get("strided"):
-        return stream(op) if op.kind == "copy" else None
+        return stream(op) if op.kind == "copy" and op.inputs[:1] and op.inputs[0].dtype == op.outputs[0].dtype else None
     across = op.attrs["strided"] == "columns"
     y = op.outputs[0]
     return Signature(f"strided {'columns ' if across else ''}{width(op)}", (*logs(y.size, y.shape[-1]), *unaligned(y.shape[-1])))

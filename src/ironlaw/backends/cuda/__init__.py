@@ -81,10 +81,11 @@ class Cuda(Backend):
         return laid_out(ops)
 
     def signature(self, op: Op, mode: str) -> Signature | None:
-        """A fused op's kernel is that of the contraction in it; torch.compile keeps images in NHWC; cuBLAS takes other kernels in FP32 for
-        a product of two activations, which is mostly a weight's gradient."""
+        """A fused op's kernel is that of the contraction in it; torch.compile keeps images in NHWC, and writes no transform or sort; cuBLAS
+        takes other kernels in FP32 for a product of two activations, which is mostly a weight's gradient."""
         from dataclasses import replace
 
+        from ironlaw.backends.cuda.lowering import left_to_library
         from ironlaw.backends.cuda.stream import as_gathered
         from ironlaw.engine.device.work import STAND_IN, category, lowering, with_attrs
 
@@ -95,7 +96,7 @@ class Cuda(Backend):
         mode, op = lowering(op, mode), as_gathered(op)
         if mode != "eager" and op.kind in ("conv2d", "conv_transpose2d") and op.attrs.get("dims", 2) != 1 and "layout" not in op.attrs:
             op = with_attrs(op, layout="nhwc")
-        signature = super().signature(op, mode)
+        signature = super().signature(op, "eager" if left_to_library(op) else mode)
         if signature and op.kind == "solver":
             from ironlaw.backends.cuda.solvers import by_routine
 

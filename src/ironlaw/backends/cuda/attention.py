@@ -98,7 +98,7 @@ def math_fallback(op: Op, machine: Hardware) -> Sequence[Kernel]:
     each = op.work.matmul_flops / 2
     first, second = products_in_fp32(q, k, 4.0 * (q.size + k.size + scores), 4.0 * (q.size + v.size + scores), each, machine)
     return (
-        *(Kernel("cast_up", t.size * (4.0 + size)) for t in (q, k, v)), *(Kernel("scale", 8.0 * t.size) for t in (q, k)),
+        *(Kernel("cast_up", t.size * (4.0 + size), rows=t.size) for t in (q, k, v)), *(Kernel("scale", 8.0 * t.size) for t in (q, k)),
         *(Kernel("strided", 8.0 * t.size, rows=t.size, count=copies) for t in (q, k, v)),
         *first,
         Kernel("strided", scores * (8.0 + size), rows=scores, count=1.0 if len(op.inputs) > 3 else 0.0),

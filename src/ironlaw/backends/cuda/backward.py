@@ -9,7 +9,7 @@ from functools import reduce
 from ironlaw.backends.cuda.chip import outgrown
 from ironlaw.backends.cuda.conv import GROUP_TILE
 from ironlaw.backends.cuda.evidence import by_name, named, plain
-from ironlaw.backends.cuda.norm import LONG_PLANE, MANY_ROWS, by_length, of_planes
+from ironlaw.backends.cuda.norm import MANY_ROWS, of_planes
 from ironlaw.backends.cuda.pointwise import multiplies_backward, pointwise_backward, wanted
 from ironlaw.backends.evidence_ops import OPS
 from ironlaw.backends.kernel import Kernel, Sample, multiple
@@ -100,8 +100,8 @@ def norm_backward(op: Op, machine: Hardware) -> Sequence[Kernel]:
         planes = x.shape[0] * x.shape[1]
         stream = Kernel("broadcast", data + op.outputs[0].bytes, rows=x.size)
         return Kernel("mean", data, rows=planes), stream, Kernel("tiny", 0.0, count=3.0)
-    own = by_length("layer_norm_backward", data + op.outputs[0].bytes, op.work.flops, rows, normed(op, x))
-    return *own, Kernel("layer_norm_weights", data, depth=rows)
+    own = Kernel("layer_norm_backward", data + op.outputs[0].bytes, rows=rows, depth=normed(op, x))
+    return own, Kernel("layer_norm_weights", data, depth=rows)
 
 
 def batch_norm_train(op: Op, machine: Hardware) -> Sequence[Kernel]:
@@ -117,7 +117,7 @@ def batch_norm_train(op: Op, machine: Hardware) -> Sequence[Kernel]:
         return (Kernel("batch_norm_train_fp32", op.work.bytes, rows=c, depth=depth),)
     return (
         Kernel("batch_norm_stats", x.bytes, rows=c, depth=depth), Kernel("tiny", 0.0),
-        *by_length("batch_norm", op.work.bytes, 4.0 * x.size, n * c, x.size / (n * c), LONG_PLANE),
+        Kernel("batch_norm", op.work.bytes, rows=n * c, depth=x.size / (n * c)),
     )  # fmt: skip
 
 
@@ -227,7 +227,7 @@ FALLBACK = {
     "conv_dgrad": "conv", "conv_wgrad": "conv", "depthwise_backward": "depthwise_fp32", "depthwise_wgrad": "depthwise_fp32",
     "depthwise_nhwc_dgrad": "depthwise_nhwc", "depthwise_nhwc_wgrad": "depthwise_nhwc",
     **{f"conv_{name}grad_{fmt}": f"conv_{fmt}" for name in "dw" for fmt in ("tf32", "fp32")},
-    "layer_norm_backward_long": "layer_norm_backward", "layer_norm_backward": "layer_norm", "layer_norm_weights": "fused_rows",
+    "layer_norm_backward": "layer_norm", "layer_norm_weights": "fused_rows",
     "batch_norm_train_fp32": "batch_norm_backward", "batch_norm_backward_fp32": "batch_norm_backward",
     "batch_norm_stats": "fused_reduction", "batch_norm_backward": "fused_reduction", "gelu_backward": "gelu",
     "embedding_backward": "embedding", "embedding_backward_sorted": "embedding", "max_pool2d_backward": "max_pool2d",

@@ -26,8 +26,9 @@ PADDED_IMAGES = 20_000  # pixels from which images of few channels are padded an
 FEW_CHANNELS = 8  # up to which an image in NHWC is a first layer's
 GROUP_TILE = 64  # channels that a convolution's tile holds, however few a group has
 SHALLOW_BF16 = 128  # products for an output up to which cuDNN has a kernel in BF16 that takes images in NHWC as they are
-VOLUME_TILE = 32.0  # results side by side that its kernel for volumes of few channels computes, however few are wanted
+VOLUME_TILE = 32.0  # results side by side that its kernels for volumes compute, however few are wanted
 LONG_FILTER = 32  # taps beyond which cuDNN has no kernel on tensor cores for a line's groups in two bytes
+FEW_COLOURS = 3  # channels of a volume that no kernel on tensor cores takes as they stand
 SHALLOW = 27  # products for an output, three colours by 3×3, up to which images are never converted
 
 
@@ -49,15 +50,19 @@ def conv2d(op: Op, machine: Hardware) -> Sequence[Kernel]:
         return (*pointwise(op, machine), *bias)
     if w.shape[1] < c and op.dtype in ("fp16", "bf16"):
         return (*_grouped(op), *bias)
+    if op.dtype == "tf32" and op.attrs.get("dims") == 3 and c <= FEW_COLOURS and depth <= SHALLOW_BF16:
+        return (*_first_of_volume(op, depth), *bias)
     if op.dtype == "tf32":
         return (*_in_tf32(op, depth), *bias)
     if op.dtype not in ("fp16", "bf16"):
         return (Kernel(f"conv_{op.dtype}", op.work.bytes, op.work.matmul_flops, depth=depth), *bias)
+    flops = filled_flops(op)
     if c % 8:
-        return (*(_first_of_volume if op.attrs.get("dims") == 3 and c <= FEW_PLANES else _first_layer)(op, m, depth), *bias)
+        few = op.attrs.get("dims") == 3 and c <= FEW_COLOURS
+        return (*(_first_of_volume(op, depth) if few else _first_layer(op, m, depth)), *bias)
     weight = () if kh == kw == 1 else (Kernel("layout_weight", 2 * w.bytes),)
     return (
-        Kernel("layout", 2 * x.bytes, rows=n * c), *weight, Kernel("conv", op.work.bytes, op.work.matmul_flops, depth=depth),
+        Kernel("layout", 2 * x.bytes, rows=n * c), *weight, Kernel("conv", op.work.bytes, flops, depth=depth),
         Kernel("layout", 2 * y.bytes, rows=n * y.shape[1]), *bias,
     )  # fmt: skip
 
@@ -91,8 +96,19 @@ def _in_tf32(op: Op, depth: Number) -> Sequence[Kernel]:
         return (Kernel(name, op.work.bytes, op.work.matmul_flops, depth=depth),)
     return (
         Kernel("layout", 2 * x.bytes, rows=x.shape[0] * x.shape[1]), Kernel("layout_weight", 2 * w.bytes),
-        Kernel(name, op.work.bytes, op.work.matmul_flops, depth=depth), Kernel("layout", 2 * y.bytes, rows=y.shape[0] * y.shape[1]),
+        Kernel(name, op.work.bytes, filled_flops(op), depth=depth), Kernel("layout", 2 * y.bytes, rows=y.shape[0] * y.shape[1]),
     )  # fmt: skip
+
+
+def filled_flops(op: Op) -> Number:
+    """FLOPs of a convolution, with the results of a volume filled up to a tile, and its channels too where tensor cores take two bytes."""
+    if op.attrs.get("dims") != 3:
+        return op.work.matmul_flops
+    out, each = op.inputs[1].shape[:2]
+    filled = maximum(VOLUME_TILE / out, 1.0)
+    if op.dtype in ("fp16", "bf16") and each > FEW_COLOURS:
+        filled = filled * maximum(VOLUME_TILE / each, 1.0)
+    return filled * op.work.matmul_flops
 
 
 def _grouped(op: Op) -> Sequence[Kernel]:
@@ -113,11 +129,9 @@ def _grouped(op: Op) -> Sequence[Kernel]:
     )  # fmt: skip
 
 
-def _first_of_volume(op: Op, m: Number, depth: Number) -> Sequence[Kernel]:
-    """A volume of few channels is convolved as it stands, by a kernel without tensor cores that fills up its results. Seen in three opened
-    models of benchmarks/sealed_sets (8, 16 and 48 results: 5.0, 2.3 and 1.0 times the curve)."""
-    filled = maximum(VOLUME_TILE / op.inputs[1].shape[0], 1.0)
-    return (Kernel("conv_few_channels", op.work.bytes, filled * op.work.matmul_flops, depth=depth),)
+def _first_of_volume(op: Op, depth: Number) -> Sequence[Kernel]:
+    """A volume of few channels is convolved as it stands, by a kernel without tensor cores that fills up its results."""
+    return (Kernel(f"conv_volume_few{'_tf32' if op.dtype == 'tf32' else ''}", op.work.bytes, filled_flops(op), depth=depth),)
 
 
 def _first_layer(op: Op, m: Number, depth: Number) -> Sequence[Kernel]:
@@ -161,7 +175,7 @@ def _channels_last(op: Op) -> Sequence[Kernel]:
     if op.dtype not in ("fp16", "bf16"):
         kind = "1x1_nhwc_" if kh == kw == 1 else "nhwc_" if w.shape[1] == x.shape[1] else "grouped_nhwc_"
         name = f"conv_{kind if op.dtype == 'tf32' else ''}{op.dtype}"
-        return (Kernel(name, op.work.bytes, op.work.matmul_flops, depth=depth),)
+        return (Kernel(name, op.work.bytes, filled_flops(op), depth=depth),)
     if x.shape[1] % 8 and x.shape[1] > FEW_CHANNELS:  # filled up with zeros, as its weight is
         full = padded(x.shape[1], 8) / x.shape[1]
         name = "conv_1x1_nhwc" if kh == kw == 1 else "conv"
@@ -181,7 +195,7 @@ def _channels_last(op: Op) -> Sequence[Kernel]:
         )  # fmt: skip
     if kh == kw == 1:
         return (Kernel("conv_1x1_nhwc", op.work.bytes, op.work.matmul_flops, depth=depth),)
-    return (Kernel("conv", op.work.bytes, op.work.matmul_flops, depth=depth),)
+    return (Kernel("conv", op.work.bytes, filled_flops(op), depth=depth),)
 
 
 def _depthwise_nhwc(op: Op) -> Sequence[Kernel]:
@@ -249,6 +263,9 @@ ESTIMATES = {
     "depthwise_nhwc_wgrad_oblong": {"floor": 2e-6, "rate": 2.2e13, "knee": 1e3, "sd": 0.5},
     # four rows of a video's patches: as long as the inner loop, until multiply-adds outside the tensor cores are the bottleneck
     "conv_volume_deep": {"floor": 3e-6, "rate": 6e13, "knee": 1e-3, "step": 1.4e-7, "sd": 0.4},
+    # ten rows of volumes and films of up to three channels (h200_sxm/volumes, own_operators), within a fifth of these
+    "conv_volume_few": {"floor": 3e-6, "rate": 1.45e13, "knee": 16.0, "sd": 0.2},
+    "conv_volume_few_tf32": {"floor": 3e-6, "rate": 2.8e13, "knee": 30.0, "sd": 0.2},
     # six rows of lines in groups (h200_sxm/kinds): a launch is as long as its inner loop, whatever the batch
     "conv_line_groups": {"floor": 3e-6, "step": 1.2e-7, "sd": 0.5},
     "conv_line_groups_tf32": {"floor": 2.4e-6, "step": 3.0e-8, "sd": 0.5},

@@ -17,7 +17,7 @@ from ironlaw.formats import PRODUCTS_OF_PARTS, computed_in
 
 DEEPEST = 16384.0  # steps of a product's inner loop that were measured; beyond, the library splits it over more of the chip
 SPLIT_FROM = 3072  # steps from which a product of few tiles is shared out along its depth
-FILLED_FROM, VECTOR = 4e6, 8  # elements of the first matrix from which torch.compile fills its rows up, to a multiple of so many
+FILLED_FROM, VECTOR = 5e7, 8  # elements of the first matrix from which torch.compile fills its rows up, to a multiple of so many
 LARGE = 9.6e6  # outputs from which a second, tiny kernel is launched
 # Tiles of cuBLAS's FP32 kernels: side, rate beside the largest one's, and the least time in waves, since a small tile's multiply-adds
 # wait for one another until a second one shares its multiprocessor. Read off 136 products on an H200 whose kernels name their tiles:
@@ -29,6 +29,8 @@ SHARED_OUT = ((1, 1.0), (2, 1.5), (4, 2.25), (8, 3.4))  # parts along the depth,
 SHARED_FROM = 1024
 SHARE_TILE, LEAST_SHARE = 64, 100.0  # side of a tile, and steps below which no share goes
 THIN = 16  # rows up to which a product in FP32 takes a kernel of its own (gemmSN)
+THIN_DEPTH = 4096.0  # steps that one block of such a product in a batch goes; a longer way is shared out
+FILLED = 8  # elements of two bytes that fill a vector
 SMALL, MANY, SMALL_TILE, MOST_BLOCKS = 4096, 1024, 16, 65535  # multiply-adds of a small product, how many are many; side; one launch's
 # a block for each small matrix, or each tile of it, costs what it does, whatever is in it
 SMALL_CURVES = {"fp16": "bmm_small", "bf16": "bmm_small", "fp32": "bmm_small_fp32"}
@@ -82,7 +84,8 @@ def fp32(
     shared = (1.0 - vector) * where((k >= SHARED_FROM) & (tiles < 2.0 * chip), 1.0, 0.0) if gradient else 0.0
     thin = (1.0 - shared) * where(few <= THIN, 1.0, 0.0) * (1.0 - vector)
     tiled = replace(kernel, flops=occupied(m, n, k, batch, machine), count=1.0 - thin - vector - shared)
-    kernels = tiled, replace(kernel, curve=rows, count=thin), replace(kernel, curve=row, count=vector)
+    walked = replace(kernel, depth=minimum(kernel.depth, THIN_DEPTH)) if batched else kernel
+    kernels = tiled, replace(walked, curve=rows, count=thin), replace(kernel, curve=row, count=vector)
     if not gradient:
         return kernels
     flops = 2.0 * SHARE_TILE * SHARE_TILE * tiles * k
@@ -108,6 +111,8 @@ def matrix(op: Op, machine: Hardware) -> Sequence[Kernel]:
         return kernels
     n, m, k = y.shape[-1], y.shape[-2], x.shape[-1]
     batch = y.size / (m * n)
+    if op.dtype != "fp32" and not is_array(m, n, batch) and min(m, n) == 1 and batch >= MANY:
+        return _many_vectors(op, batch, k, max(m, n))
     small = where((m > 1) & (m * n * k <= SMALL) & (batch >= MANY), 1.0, 0.0)
     if not largest(small):
         return kernels
@@ -115,6 +120,15 @@ def matrix(op: Op, machine: Hardware) -> Sequence[Kernel]:
     blocks = batch * ceil(m / SMALL_TILE) * ceil(n / SMALL_TILE)
     own = Kernel(SMALL_CURVES[op.dtype], op.work.bytes / launches, rows=blocks / launches, count=small * launches)
     return *(replace(kernel, count=kernel.count * (1.0 - small)) for kernel in kernels), own
+
+
+def _many_vectors(op: Op, batch: float, k: float, long: float) -> Sequence[Kernel]:
+    """A matrix times a vector, again and again, in two bytes: a block for each tile of its rows, or, where they fill no vectors, for each
+    matrix (gemvx)."""
+    launches = ceil(batch / MOST_BLOCKS)
+    whole = multiple(k, FILLED) and multiple(long, FILLED)
+    curve, blocks = ("bmv", batch * ceil(long / SHARE_TILE)) if whole else ("bmv_odd", batch)
+    return (Kernel(curve, op.work.bytes / launches, rows=blocks / launches, count=launches),)
 
 
 def product(op: Op, machine: Hardware) -> Sequence[Kernel]:
@@ -150,14 +164,14 @@ def product(op: Op, machine: Hardware) -> Sequence[Kernel]:
 
 
 def padded_product(op: Op, machine: Hardware) -> Sequence[Kernel]:
-    """Rows that fill no vector are filled up with zeros where that is faster, as torch.compile finds by trying: where arithmetic is
-    the bottleneck, or the first matrix is large. It is copied if its own rows are odd; the weight always is."""
+    """Rows that fill no vector are filled up with zeros where that is faster, as torch.compile finds by trying: where they are odd and
+    arithmetic is the bottleneck, or the first matrix is very large. It is copied if its own rows are odd; the weight always is."""
     plain, *rest = matrix(op, machine)
     x, w, y = op.inputs[0], op.inputs[1], op.outputs[0]
     k, n = x.shape[-1], y.shape[-1]
     if plain.curve not in ("gemm_even", "gemm_odd") or (not is_array(n) and n == 1):
         return plain, *rest
-    bound = y.size * k > balance(machine, op.dtype) * (x.size + w.size + y.size)
+    bound = (plain.curve == "gemm_odd") & (y.size * k > balance(machine, op.dtype) * (x.size + w.size + y.size))
     pays = where(bound | (x.size >= FILLED_FROM), 1.0, 0.0)
     wide, deep = padded(n, VECTOR), padded(k, VECTOR)
     grown = wide * deep / (n * k)
@@ -195,7 +209,7 @@ ROWS = {"matmul": matmul_samples, "bmm": bmm_samples}
 FALLBACK = {
     "gemm_tf32": "gemm", "gemm_fp8": "gemm", "gemm_int8": "gemm", "bmm": "gemm", "bmm_even": "gemm_even", "bmm_odd": "gemm_odd",
     "bmm_fp32": "gemm_fp32", "bmm_fp32_odd": "bmm_fp32", "bmm_tf32": "gemm_tf32", "gemm_pair": "gemm", "bmm_fp8": "gemm_fp8",
-    "bmm_int8": "gemm_int8", "bmm_small": "bmm_odd", "bmm_small_fp32": "bmm_fp32_odd",
+    "bmm_int8": "gemm_int8", "bmm_small": "bmm_odd", "bmv": "bmm_small", "bmv_odd": "bmm_small", "bmm_small_fp32": "bmm_fp32_odd",
     "gemm_fp32_shared": "gemm_fp32", "gemm_fp32_thin": "gemm_fp32", "gemv_fp32": "gemm_fp32_thin", "bmm_fp32_thin": "gemm_fp32_thin",
     "gemm_fp64": "gemm_fp32", "bmm_fp64": "gemm_fp32", "gemm_int64": "gemm_fp32", "bmm_int64": "gemm_fp32",
     "gemm_complex64": "bmm_complex64", "bmm_complex64": "gemm_fp32", "gemm_complex128": "gemm_fp64", "bmm_complex128": "gemm_fp64",

@@ -40,6 +40,8 @@ ESTIMATES: dict[str, dict[str, float]] = conv.ESTIMATES | recurrent.ESTIMATES
 
 # kinds that no sweep measures in every format
 GRADIENTS = ("conv_backward", "embedding_backward", "batch_norm_train", "batch_norm_backward", "matmul")
+# curves of single kernels that few sweeps measure, and models run in every shape: sums down short columns, products of few rows
+WITHIN = ("sum_down", "bmm_fp32_thin", "bmm_small_fp32", "bmm_small", "bmv", "bmv_odd")
 
 
 def lower(op: Op, machine: Hardware, mode: str) -> tuple[Kernel, ...]:
@@ -51,6 +53,11 @@ def lower(op: Op, machine: Hardware, mode: str) -> tuple[Kernel, ...]:
     if mode != "eager" and UNCOMPILED not in op.attrs:
         lowering = COMPILED.get(op.kind) or (generated.generated if category(op.kind) in WRITTEN else None)
     return launched((lowering or EAGER.get(op.kind, stream.stream))(op, machine))
+
+
+def left_to_library(op: Op) -> bool:
+    """Whether a compiled graph calls the library for an op of this kind, as eager code does."""
+    return op.kind != "fused" and op.kind not in COMPILED and category(op.kind) not in (*WRITTEN, "free")
 
 
 def _fused(op: Op, machine: Hardware) -> Sequence[Kernel]:
@@ -75,8 +82,12 @@ def within_models(row: Row, machine: Hardware) -> Iterator[Sample]:
         yield from ROWS[op.kind](row, machine) if op.kind in ROWS else plain(row, lower(op, machine, "eager"), row.busy_s)
         return
     kernels = lower(op, machine, "eager")
-    if row.busy_s and len(kernels) == 1 and category(op.kind) in PER_ELEMENT and STAND_IN not in op.attrs:
+    if not row.busy_s or len(kernels) != 1 or STAND_IN in op.attrs:
+        return
+    if category(op.kind) in PER_ELEMENT:
         yield Sample(kernels[0], row.busy_s)
+    elif kernels[0].curve in WITHIN:
+        yield Sample(replace(kernels[0], count=1.0), row.busy_s / kernels[0].count)
 
 
 # of what was called by itself: words in the names of kernels -> their curves

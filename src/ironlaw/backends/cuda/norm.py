@@ -24,9 +24,7 @@ GROUP_KERNELS = "group_norm"  # in the names of kernels that torch.compile write
 NODES = {"batch_norm": 15, "layer_norm": 14, "group_norm": 16, "rms_norm": 9, "softmax": 7}
 INSTRUCTIONS = {"batch_norm": 26.0, "layer_norm": 8.0, "rms_norm": 6.0, "softmax": 21.0, "log_softmax": 30.0}
 WARP = 32.0  # threads
-LONG_ROW, LONG_PLANE = 8192, 32768  # elements beyond which a block's way through one row, or plane, is what a norm takes
-FEW_ROWS = 128  # that leave some of a large GPU's multiprocessors without one
-WIDEST = 8.0  # bytes of a whole number that counts
+WIDEST, COUNTED = 8.0, ("bool", "uint8", "int8")  # bytes of a whole number that counts, and what is made so wide on the way
 BLOCK, NARROW = 1024, 64  # threads that go down columns, and how many columns share them along their length (ATen, `SpatialSoftMax`)
 FEW_DOWN = 256  # elements down a column that one thread adds up
 FEW_SUMS = 2.0  # sums for each multiprocessor below which several blocks share one, and a second kernel joins them
@@ -34,15 +32,10 @@ MANY_ROWS = 1024  # from which a sum down the columns is shared out over blocks,
 
 
 def rowwise(op: Op, machine: Hardware) -> Sequence[Kernel]:
+    """A block goes through its row by itself, so that few long ones take as long as one does: about a nanosecond for each element of a
+    row, until there are so many rows that memory is the bottleneck."""
     row = op.attrs.get("row", normed(op, op.inputs[0]))
-    return by_length(op.kind, op.work.bytes, op.work.flops, op.inputs[0].size / row, row)
-
-
-def by_length(curve: str, data: Number, flops: Number, rows: Number, row: Number, longest: float = LONG_ROW) -> tuple[Kernel, ...]:
-    """A block goes through its row by itself, so that few long ones take as long as one does."""
-    long = where((row > longest) | ((rows <= FEW_ROWS) & (row >= longest / 4.0)), 1.0, 0.0)
-    own = "layer_norm" if curve == "rms_norm" else curve
-    return launched((Kernel(curve, data, flops, rows, count=1.0 - long), Kernel(f"{own}_long", data, depth=row, count=long)))
+    return (Kernel(op.kind, op.work.bytes, rows=op.inputs[0].size / row, depth=row),)
 
 
 def softmax(op: Op, machine: Hardware) -> Sequence[Kernel]:
@@ -80,19 +73,22 @@ def softmax_kernels(data: Number, flops: Number, rows: Number, row: Number, size
 
 def reduction(op: Op, machine: Hardware) -> Sequence[Kernel]:
     """Along rows, or down columns; over the whole tensor, blocks sum their parts and a second kernel joins them."""
-    if op.kind == "sum" and op.inputs[0].dtype in ("bool", "uint8", "int8", "int32") and "axis" not in op.attrs:
+    if op.kind == "sum" and op.inputs[0].dtype in (*COUNTED, "int32") and "axis" not in op.attrs:
         x = op.inputs[0]  # made as wide as what it is counted in
         wide = make_op("sum", op.name, [replace(x, dtype="int64")], op.outputs, **op.attrs)
-        return Kernel("cast_up", x.bytes + WIDEST * x.size), *reduction(wide, machine)
+        return Kernel("cast_up", x.bytes + WIDEST * x.size, rows=x.size), *reduction(wide, machine)
     if sums_columns(op):
         if over_planes(op):
             return of_planes(op.work.bytes, op.inputs[0].size, op.outputs[0].size, machine)
         depth, columns = op.inputs[0].size / op.outputs[0].size, op.outputs[0].size
+        data = op.work.bytes
+        if op.kind == "sum" and op.inputs[0].dtype in COUNTED:
+            data = data + (WIDEST - 1.0) * op.inputs[0].size
         alone = where((columns >= MANY_COLUMNS) | (depth <= FEW_DOWN), 1.0, 0.0)
         shared = (1.0 - alone) * where(depth >= MANY_ROWS, 1.0, 0.0)
         return (
-            Kernel("sum_down", op.work.bytes, rows=columns, count=alone),
-            Kernel("sum_columns", op.work.bytes, depth=depth, count=1.0 - alone), Kernel("tiny", 0.0, count=shared),
+            Kernel("sum_down", data, rows=columns, depth=depth, count=alone),
+            Kernel("sum_columns", data, depth=depth, count=1.0 - alone), Kernel("tiny", 0.0, count=shared),
         )  # fmt: skip
     if op.attrs.get("over", "row") == "row":
         results = op.outputs[0].size
@@ -132,13 +128,13 @@ def batch_norm(op: Op, machine: Hardware) -> Sequence[Kernel]:
     """Copy of the statistics, inverse deviation, transform, whose planes cost by themselves; where a channel is one number it has none.
     In FP32 cuDNN has one kernel for all of it.
     """
-    n, c, *plane = op.inputs[0].shape
-    if op.dtype == "fp32" and plane:
+    n, c, *sides = op.inputs[0].shape
+    if op.dtype == "fp32" and sides:
         return (Kernel("batch_norm_fp32", op.work.bytes, op.work.flops, n * c),)
-    flat = all(not is_array(size) and size == 1 for size in plane)
-    planes = by_length("batch_norm", op.work.bytes, op.work.flops, n * c, op.inputs[0].size / (n * c), LONG_PLANE)
-    main = (Kernel("broadcast", op.work.bytes, rows=op.inputs[0].size),) if flat else planes
-    return *main, Kernel("tiny", 0.0, count=2.0)
+    flat = all(not is_array(size) and size == 1 for size in sides)
+    plane = Kernel("batch_norm", op.work.bytes, rows=n * c, depth=op.inputs[0].size / (n * c))  # a block walks its plane
+    main = Kernel("broadcast", op.work.bytes, rows=op.inputs[0].size) if flat else plane
+    return main, Kernel("tiny", 0.0, count=2.0)
 
 
 def group_norm(op: Op, machine: Hardware) -> Sequence[Kernel]:
@@ -188,8 +184,8 @@ ROWS = {
     "sum_columns": down_samples,
 }  # fmt: skip
 FALLBACK = {
-    "layer_norm_long": "layer_norm", "batch_norm_long": "batch_norm", "sum_planes": "sum_columns",
-    "sum_down": "sum", "softmax_columns_backward": "softmax_columns",
+    "sum_planes": "sum_columns",
+    "sum_down": "broadcast", "softmax_columns_backward": "softmax_columns",
     "group_norm": "layer_norm", "softmax_columns": "strided_columns", "var": "mean", "amax": "sum", "nll_loss": "sum_columns",
     "sum_columns": "sum", "batch_norm_fp32": "batch_norm",
     **dict.fromkeys(("softmax_2048", "softmax_block", "softmax_fp32", "softmax_2048_fp32", "softmax_block_fp32"), "softmax"),

@@ -25,7 +25,7 @@ CROWDED = 4.0
 VECTOR = 16.0  # bytes that a thread loads at once
 # curves of kernels that load element by element, since what they read does not lie as what they write: an element takes its time
 # whatever its width (ATen, `elementwise_kernel` instead of `vectorized_elementwise_kernel`)
-SINGLY = ("strided", "strided_columns", "broadcast", "broadcast_row", "select_broadcast")
+SINGLY = ("strided", "strided_columns", "broadcast", "broadcast_row", "select_broadcast", "cast_up")
 
 
 def stream(op: Op, machine: Hardware) -> Sequence[Kernel]:
@@ -45,8 +45,8 @@ def _stream_curve(op: Op) -> str:
         return "arange"
     if op.kind in ("gather", "embedding") and op.attrs.get("how") == "elements":
         return "gather_elements"
-    if op.kind == "cast" and FORMATS[op.outputs[0].dtype] > FORMATS[op.inputs[0].dtype]:
-        return "cast_up"  # to a wider format: PyTorch's slower, unvectorised kernel
+    if op.kind in ("cast", "copy") and op.inputs and op.inputs[0].dtype != op.outputs[0].dtype:  # up: PyTorch's unvectorised kernel
+        return "cast_up" if FORMATS[op.outputs[0].dtype] > FORMATS[op.inputs[0].dtype] else "cast"
     if op.kind == "select" and any(_differs(t.size, op.outputs[0].size) for t in op.inputs):
         return "select_broadcast"
     if len(op.inputs) > 1 and op.kind in ("add", "mul", "sub", "div"):
