@@ -110,7 +110,8 @@ def _fit_one(group: Sequence[Sample], cache_bytes: float, p: int, most: Ceiling)
     tops = {"gain": 3.0}
     if any(k.data > 0 for k in kernels):
         best = max(s.kernel.data / s.seconds for s in group)
-        spread = max(k.data for k in kernels) > cache_bytes and not deep
+        # a product's inner loop hides where its data lie; a block that walks a row of many does not
+        spread = max(k.data for k in kernels) > cache_bytes and (not deep or any(k.rows > 0 for k in kernels))
         names += ["main", "gain"] if spread else ["main"]
         top = max(most.main if spread else most.cache, SEEN * best)  # kernels that read a byte twice count it twice
         start += [min(best, 0.9 * top), 0.1] if spread else [min(2 * best, 0.9 * top)]
