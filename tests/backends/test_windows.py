@@ -1,5 +1,7 @@
 """Kernels that no kind of op stands for, norms of long rows and softmax down an axis: sizes by hand, times against rows of evidence."""
 
+from itertools import pairwise
+
 import pytest
 from on_machines import H200, lower
 
@@ -53,7 +55,7 @@ def test_few_long_rows_take_as_long_as_one_and_one_row_more_takes_no_less(width,
     """An H200 takes 64 rows in the time of 128 (evidence h200_sxm/wide_norms), and has no step at 129."""
     h200 = il.hardware(H200)
     times = [float(h200.calibration.cost(norm((rows, width), (width,)), h200, il.Plan()).device) for rows in (64, 128, 129, 160)]
-    assert times == sorted(times) and times[-1] < 1.15 * times[0]
+    assert all(late > 0.99 * early for early, late in pairwise(times)) and times[-1] < 1.15 * times[0]
     assert times[1] == pytest.approx(measured, rel=0.1)
 
 

@@ -21,7 +21,7 @@ MEASURED = ("h200_sxm", "neoverse_n1_2core")
 STREAMS = {
     "h200_sxm": {
         "attention_decode", "attention_dq", "softmax_fp32", "softmax_2048_fp32", "fused_rows", "group_sums_uneven", "group_turned",
-        "histogram", "layer_norm_backward", "sub", "square", "shift",
+        "histogram", "layer_norm_backward", "sub", "square", "shift", "bmv", "im2col",
     },
     "neoverse_n1_2core": {"fused_softmax"},
 }  # fmt: skip

@@ -101,7 +101,7 @@ def _in_tf32(op: Op, depth: Number) -> Sequence[Kernel]:
 
 
 def filled_flops(op: Op) -> Number:
-    """FLOPs of a convolution, with the results of a volume filled up to a tile, and its channels too where tensor cores take two bytes."""
+    """FLOPs of a convolution, where zeros fill a volume's last tile of results, and of channels too where tensor cores take two bytes."""
     if op.attrs.get("dims") != 3:
         return op.work.matmul_flops
     out, each = op.inputs[1].shape[:2]

@@ -25,7 +25,7 @@ from ironlaw.engine.device.uncertainty import FOUR_IN_FIVE, SURE, Doubt, Scatter
 OWN = 0.15  # sd of what a run's launches take longer at one time than at another, of the host's
 REPEATS = 0.04  # sd with which the same gain is measured again
 # κ by kind of change, fitted to gains measured on an H200, of unseen models where there are enough (registry/outcomes/h200_sxm_gains.json)
-FITTED: Mapping[str, float] = {"batch": 1.24, "compiled": 1.9, "eager_graphs": 2.09, "fp16": 1.98, "graphs": 1.0, "tf32": 1.0}
+FITTED: Mapping[str, float] = {"batch": 1.24, "compiled": 1.9, "eager_graphs": 2.14, "fp16": 1.98, "graphs": 1.0, "tf32": 1.0}
 OTHER = 2.0  # of a kind of change that was not measured often enough
 STEPS = (SYNCS, AUTOCAST, SCALED, LISTS, FUSED, KEPT, TOGETHER, FLASH, CHUNKED, AGAIN)
 IN_STEPS = 1.0  # of changes of a training step, which nothing was fitted to: as far off as operators and launches say

@@ -160,7 +160,7 @@ def test_steps_as_a_graph_on_an_h200_are_within_seven_percent():
             predicted = predict(step(decoder(p["model"]), **sizes, fused=False), hardware("h200_sxm"), Plan(mode=mode))
             errors[tuple(sizes.values())] = float(predicted.seconds) / seconds - 1
     assert len(errors) == 31 and max(map(abs, errors.values())) < 0.071
-    assert sum(map(abs, errors.values())) / len(errors) == pytest.approx(0.026, abs=0.003)  # docs/serving.md
+    assert sum(map(abs, errors.values())) / len(errors) == pytest.approx(0.029, abs=0.003)  # docs/serving.md
 
 
 def test_fused_steps_against_compiled_ones_on_an_h200():
@@ -173,7 +173,7 @@ def test_fused_steps_against_compiled_ones_on_an_h200():
         assert mode == "graphs"
     decoding = [abs(error) for (_, _, chunk, _), error in errors.items() if not chunk]
     assert len(errors) == 18 and len(decoding) == 11 and max(decoding) < 0.056 and sum(decoding) / 11 == pytest.approx(0.020, abs=0.003)
-    assert sum(map(abs, errors.values())) / 18 == pytest.approx(0.038, abs=0.003)  # docs/serving.md
+    assert sum(map(abs, errors.values())) / 18 == pytest.approx(0.042, abs=0.003)  # docs/serving.md
     assert min(errors.values()) > -0.15 and max(errors.values()) < 0.04
 
 
