@@ -108,7 +108,9 @@ def least(need):
     """The least memory, in MiB, in which it fits."""
     from dataclasses import replace
 
-    low, high = float(need.total), (1.0 + need.margin) * float(need.segments) + 2.0**21
+    from ironlaw.engine.device.memory import LEAST_MARGIN
+
+    low, high = float(need.total), (1.0 + need.margin) * float(need.segments) + LEAST_MARGIN + 2.0**21
     while high - low > 2.0**20:
         middle = (low + high) / 2
         low, high = (low, middle) if replace(need, capacity=middle, reserved=0.0).fits else (middle, high)

@@ -9,7 +9,7 @@ import pytest
 
 import ironlaw as il
 from ironlaw.engine.device.allocator import CALLS, Allocator, Requests
-from ironlaw.engine.device.memory import MARGIN, WORKSPACE, footprint, largest_that_fits, requests
+from ironlaw.engine.device.memory import LEAST_MARGIN, MARGIN, WORKSPACE, footprint, largest_that_fits, requests, spared
 from ironlaw.engine.device.types import Graph, Tensor
 from ironlaw.engine.device.work import op
 from ironlaw.systems.largest_sizes import GRID, growth
@@ -116,8 +116,14 @@ def test_a_run_whose_tensors_fit_does_not_when_what_is_free_is_cut_into_pieces()
     assert footprint(NET, gpu).margin == MARGIN
     assert footprint(NET, gpu).total == (12 + 24 + 36) * MIB  # x, b and c, when c is made
     for room, fits in ((84, True), (83, False)):  # in the second call a lies where b was, and b where c was; only a's segment can go back
-        memory = footprint(NET, replace(gpu, capacity=(1 + MARGIN) * room * MIB + 1.0))
+        memory = footprint(NET, replace(gpu, capacity=room * MIB + LEAST_MARGIN + 1.0))
         assert memory.total < memory.usable and memory.fits is fits and memory.segments == 84 * MIB
+
+
+def test_a_margin_is_a_share_beside_the_weights_and_never_less_than_its_least():
+    assert spared(11e9, 0.0, 0.1) == pytest.approx(10e9)
+    assert spared(11e9, 10e9, 0.1) == pytest.approx(11e9 - LEAST_MARGIN)  # a tenth of 1 GB would be less
+    assert spared(2.6e9, 0.0, 0.3) == pytest.approx(2e9) and spared(1e9, 0.0, 0.0) == 1e9
 
 
 def test_the_largest_batch_leaves_room_for_what_lies_free():
@@ -129,11 +135,11 @@ def test_the_largest_batch_leaves_room_for_what_lies_free():
         return Graph("net", (op("relu", "one", (x,), (a,)), op("relu", "two", (a,), (b,)), op("relu", "three", (b,), (c,))), "fp32",
                      {"captured": True}, ("c",))  # fmt: skip
 
-    gpu = replace(il.hardware("h200"), capacity=2.2e9, reserved=0.0)
+    gpu = replace(il.hardware("h200"), capacity=4.4e9, reserved=0.0)
     lines = growth("batch", {4: at(4), 8: at(8)}).on(gpu)
-    largest = lines.largest(2.2e9)
-    sums = largest_that_fits(lines.total, 2.2e9 / (1 + MARGIN))
-    alone = max(batch for batch in range(1, sums + 1) if requests(at(batch)).fit(2.2e9 / (1 + MARGIN)))
+    largest = lines.largest(4.4e9)
+    sums = largest_that_fits(lines.total, 4.4e9 / (1 + MARGIN))
+    alone = max(batch for batch in range(1, sums + 1) if requests(at(batch)).fit(4.4e9 / (1 + MARGIN)))
     assert alone * (1 - 2 / GRID) <= largest <= alone < sums
     assert bool(footprint(at(largest), gpu).fits)
 

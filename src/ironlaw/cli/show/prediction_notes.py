@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ironlaw.cli.show import draw
 from ironlaw.cli.show.sources_text import brief
 from ironlaw.engine.device.machine import NARROW
+from ironlaw.engine.device.memory import LEAST_MARGIN
 from ironlaw.engine.device.predict import Prediction
 from ironlaw.engine.device.rounding import narrowed_kinds
 from ironlaw.engine.device.types import Graph
@@ -71,7 +72,8 @@ def _columns(predictions: list[Prediction]) -> Iterator[str]:
     if taken:
         yield f"memory: what tensors need at their peak. PyTorch's allocator takes {enumerated(sorted(taken))} for them."
         margins = sorted({f"{p.memory.margin:.0%} ({p.plan.mode})" for p in predictions if p.memory.requests})
-        yield f"fits: with a margin of {enumerated(margins)} over the least that the allocator could do with, weights apart."
+        share = f"{enumerated(margins)} of all but the weights, and at least {show(LEAST_MARGIN, 'B')}"
+        yield f"fits: with a margin over the least that the allocator could do with: {share}."
     if any(p.interval for p in predictions):
         yield f"{accuracy.LIKELY}; ±: the same for one operator, with ! where it lies outside what was measured."
     yield from (f"{mark}." for mark in accuracy.marks(predictions))

@@ -14,6 +14,7 @@ from ironlaw.engine.device.work import category
 
 WORKSPACE = 32.0 * 2**20  # bytes: PyTorch's default on Hopper; small models of benchmarks/sealed_sets/own-1 take 34 to 36 MB more
 MARGIN, WIDE_MARGIN = 0.1, 0.3  # over what the allocator needs, of a captured model; trained or compiled (benchmarks/device/fits.py)
+LEAST_MARGIN = 256.0 * 2**20  # bytes: small models missed by what libraries load and try at first, whatever their size
 SPARSE = 3.0  # times its tensors: an allocator never needed more room
 OPTIMISER = "optimiser"  # a phase of a captured step
 LIVE = "live_profile"  # among what a graph remembers
@@ -73,8 +74,9 @@ class Memory:
 
 
 def spared(usable: Number, weights: Number, margin: float) -> Number:
-    """What may be taken of `usable` so that the margin is left; weights, which are known to the byte, need none."""
-    return (usable + margin * weights) / (1.0 + margin)
+    """What may be taken of `usable` so that the margin is left: a share of all but the weights, which are known to the byte, and at least
+    `LEAST_MARGIN`."""
+    return min((usable + margin * weights) / (1.0 + margin), usable - LEAST_MARGIN) if margin else usable
 
 
 def footprint(graph: Graph, hardware: Hardware | None = None, scratch: Sequence[Number] = ()) -> Memory:
