@@ -286,3 +286,12 @@ def test_attention_does_no_more_per_watt_than_products():
         machine = il.hardware(name)
         assert rate[name] <= 1.001 * each * float(machine.power) and rate[name] == pytest.approx(each * float(machine.power), rel=0.1)
     assert rate["h100_sxm"] > 1.1 * rate["h100_nvl"] > 1.1 * rate["h100_pcie"]
+
+
+def test_large_products_in_fp8_are_no_faster_than_they_were_measured():
+    """AMD's own figures of MI300X and MI325X: carried over from an H200, its products in FP8 came out at 86% of the peak."""
+    large = graph_of(linear(16_384, 8192, 8192, "fp8"))
+    for name in ("mi300x", "mi325x"):
+        seconds = float(il.predict(large, il.hardware(name), AGAIN).ops[0].seconds)
+        figure = float(il.hardware(name).figures["achieved.fp8"].value)
+        assert 0.9 * figure < float(large.ops[0].work.matmul_flops) / seconds < 1.001 * figure

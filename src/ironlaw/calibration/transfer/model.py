@@ -141,18 +141,21 @@ class Transfer:
         raw = replace(raw, scratch=self.library.scratch(op, self.measured, plan.lowering))
         if largest(points(raw.kernels)) == 0:
             return raw
-        most = 1.0 if self.rows else self.powered(op, hardware)
+        most = 1.0 if self.rows else self.held(op, hardware)
         compute = maximum(points(raw.compute), points(least_arithmetic(op, hardware)) / most)
         data = maximum(points(raw.data), points(transfer(op, hardware)))
         return replace(raw, data=data, compute=compute, joint=maximum(maximum(points(raw.work), data), compute))
 
-    def powered(self, op: Op, hardware: Hardware) -> float:
-        """The share of its peak that a chip's power buys in attention, which does no more per watt than a large product. Laws of products
-        have it already; attention that is carried over was measured where power is ample."""
-        target = chip(hardware)
-        if category(heavy(op).kind) != "attention" or op.dtype not in target.peaks:
+    def held(self, op: Op, hardware: Hardware) -> float:
+        """The share of its peak that a chip holds at most where laws of products don't say so: in attention what its power buys,
+        because that does no more per watt than a large product; and in carried products, such as FP8's, the rate that was measured of large ones."""
+        target, kind = chip(hardware), category(heavy(op).kind)
+        if op.dtype not in target.peaks:
             return 1.0
-        return sustained(target, op.dtype, 1.0, self.laws.watts)
+        if kind == "attention":
+            return sustained(target, op.dtype, 1.0, self.laws.watts)
+        measured = target.reached(op.dtype) if kind == "contraction" and op.dtype == "fp8" else None
+        return 1.0 if measured is None else measured
 
     def given(self, rows: Sequence[Row], hardware: Hardware) -> Transfer:
         """The same, corrected by rows of the machine itself."""
