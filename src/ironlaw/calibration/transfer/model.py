@@ -147,8 +147,8 @@ class Transfer:
         return replace(raw, data=data, compute=compute, joint=maximum(maximum(points(raw.work), data), compute))
 
     def held(self, op: Op, hardware: Hardware) -> float:
-        """The share of its peak that a chip holds at most where laws of products don't say so: in attention what its power buys,
-        because that does no more per watt than a large product; and in carried products, such as FP8's, the rate that was measured of large ones."""
+        """The share of its peak that a chip holds at most where laws of products don't say so. In attention that is what its power buys,
+        which does no more per watt than a large product; in products that are carried over (FP8), what large ones were measured at."""
         target, kind = chip(hardware), category(heavy(op).kind)
         if op.dtype not in target.peaks:
             return 1.0
