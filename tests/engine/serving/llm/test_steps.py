@@ -132,7 +132,12 @@ def test_a_folder_with_a_config(tmp_path):
     (tmp_path / "config.json").write_text(CONFIG)
     model = decoder(f"hf:{tmp_path}")
     assert model.parameters == 46_702_792_704 and decoder(str(tmp_path / "config.json")) == model  # Mixtral's own count
-    for text, words in (("{", "not JSON"), ('{"model_type": "t5"}', "'t5'"), ('{"model_type": "llama"}', "no vocab_size"), ("[]", "model_type")):
+    for text, words in (
+        ("{", "not JSON"),
+        ('{"model_type": "t5"}', "'t5'"),
+        ('{"model_type": "llama"}', "no vocab_size"),
+        ("[]", "model_type"),
+    ):
         (tmp_path / "config.json").write_text(text)
         with pytest.raises(BadValue, match=words):
             decoder(str(tmp_path))
