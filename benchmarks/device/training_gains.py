@@ -1,31 +1,41 @@
 """Gains of training steps, predicted beside measured: what `training_steps.py --judge` prints."""
 
 import json
+import sys
 from collections import defaultdict
 from pathlib import Path
-from statistics import mean
+from statistics import mean, median
 
 from training_steps import CHANGES, step_of
 
 import ironlaw as il
 from ironlaw.calibration import stored_curves
 from ironlaw.engine.advice.gain import gain, log_sd
+from ironlaw.errors import IronlawError
 from ironlaw.systems.accuracy.measured_gains import MeasuredGain
 
 NEAR = 0.15  # of the measured gain, that a prediction may be off
 LEVEL = 0.03  # a measured gain within this of 1 has no sign: a prediction is right that says less than twice that
 
 
+SEAL = Path(__file__).resolve().parents[1] / "training_steps_2.json"
+
+
 def judge(file, every):
-    """Table by change, and with `every` each pair."""
+    """Table by change, and with `every` each pair, unless a model is sealed."""
     about, timed = read(file)
+    seal = json.loads(SEAL.read_text())
+    if every and "opened" not in seal and set(timed) & set(seal["models"]):
+        sys.exit(f"these models are sealed: only totals are shown until {SEAL.name} says when they were opened")
     machine, host = il.hardware(about["machine"]["hardware"]), about["host"]
     host = stored_curves.host(host) if host and "error" not in host else None
-    gains = defaultdict(list)
+    gains, refused = defaultdict(list), []
     for name, rows in timed.items():
         predicted = {variant: prediction(name, variant, machine, host, about["dry"]) for variant in rows}
+        refused += [f"{name}, {variant}: {reason}" for variant, reason in predicted.items() if isinstance(reason, str)]
+        there = {variant for variant, one in predicted.items() if not isinstance(one, str)}
         for change, one, two in CHANGES:
-            if one in rows and two in rows:
+            if {one, two} <= there:
                 gains[change].append(pair(name, change, rows[one], rows[two], predicted[one], predicted[two]))
         for one in (one for mine in gains.values() for one in mine if every and one.model == name):
             print(f"{one.model:22}{one.change:12} measured {one.measured:6.3f}×  predicted {one.predicted.ratio:6.3f}×  {one.error:+.0%}")
@@ -33,6 +43,8 @@ def judge(file, every):
     gains["all"] = [one for mine in gains.values() for one in mine]
     for change, mine in gains.items():
         print(line(change, mine))
+    print(f"median error {median(abs(one.error) for one in gains['all']):.1%}; {len(timed)} models; not captured: {len(refused)}")
+    print(*refused, sep="\n")
 
 
 def read(file):
@@ -47,9 +59,13 @@ def read(file):
 
 
 def prediction(name, variant, machine, host, small):
+    """Of the captured step; the reason, where it can't be captured."""
     step, batch = step_of(name, variant, "cuda", small, made_on="cpu")
     mode = "compiled" if variant.endswith("compiled") else "eager"
-    return il.predict(il.capture(step, batch), machine, il.Plan(mode, host=host))
+    try:
+        return il.predict(il.capture(step, batch), machine, il.Plan(mode, host=host))
+    except IronlawError as error:
+        return str(error)
 
 
 def pair(name, change, one, two, before, after):

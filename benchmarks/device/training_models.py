@@ -17,13 +17,15 @@ MODELS: dict[str, Any] = {}
 
 @dataclass(frozen=True)
 class Trained:
-    """`batch(n)` makes n samples: what goes in, and what should come out. `images`: whether channels last means anything."""
+    """`batch(n)` makes n samples: what goes in, and what should come out. `images`: whether channels last means anything; `blocks`: whether
+    checkpointing does."""
 
     net: nn.Module
     batch: Any
     loss: Any
     samples: int
     images: bool = False
+    blocks: bool = True
 
 
 class Stack(nn.Module):

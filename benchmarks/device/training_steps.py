@@ -1,12 +1,13 @@
 """What the usual changes of a training step bring on a GPU: twelve models, every variant of a step timed by turns.
 
-    PYTHONPATH=src python3 benchmarks/device/training_steps.py --out DIR [--seconds 190] [--models patch_mixer,gated_waves] [--dry-run]
+    PYTHONPATH=src python3 benchmarks/device/training_steps.py --out DIR [--set 2] [--seconds 190] [--models A,B] [--dry-run]
     python benchmarks/device/training_steps.py --judge DIR/training_steps.jsonl [--pairs]
 
 Writes DIR/training_steps.jsonl, a line as soon as it is known: the machine and its host, then for each model and variant the wall time of
 a step, then its device time, or why there is none. One process a model: all compile side by side, then each is timed alone on the machine,
 and profiled after its last wall time. `--judge` needs ironlaw and PyTorch, no GPU: it captures the same steps, predicts them, and sets
-each predicted gain beside the measured one. The models are the judge: nothing may be fitted to them.
+each predicted gain beside the measured one. The models are the judge: nothing may be fitted to them. Those of `--set 2` were sealed before
+anything was predicted, and go to DIR/training_steps_2.jsonl.
 The rows of an H200 are in benchmarks/training_steps.jsonl.
 """
 
@@ -48,15 +49,22 @@ OPTIMISERS = {"loop": {"foreach": False}, "fused": {"fused": True}}
 COMPILING = 45  # seconds that one variant may compile
 
 
+def all_models():
+    """Of both sets, whose names differ."""
+    from training_models import MODELS
+    from training_models_2 import MODELS as SECOND
+
+    return MODELS | SECOND
+
+
 def step_of(name, variant, device, small=False, made_on=None):
     """(a step as a function of its batch, that batch). `device`: as the step calls it; `made_on`: where tensors are made, if elsewhere."""
     import torch
     from torch.utils._pytree import tree_map_only
-    from training_models import MODELS
 
     torch.manual_seed(0)
     with torch.device(made_on or device):
-        trained = MODELS[name](small)
+        trained = all_models()[name](small)
         batch = trained.batch(trained.samples)
     net, moved = trained.net.train(), variant in ("pageable", "pinned")
     if "channels_last" in variant:
@@ -91,11 +99,13 @@ def step_of(name, variant, device, small=False, made_on=None):
 
 
 def variants_of(name, compiles=True):
-    from training_models import MODELS, torch
+    import torch
 
     with torch.device("meta"):
-        images = MODELS[name](True).images
-    return [v for v in VARIANTS if (images or "channels_last" not in v) and (compiles or not v.endswith("compiled"))]
+        trained = all_models()[name](True)
+    left_out = {"checkpointed"} if not trained.blocks else set()
+    left_out |= {v for v in VARIANTS if ("channels_last" in v and not trained.images) or (v.endswith("compiled") and not compiles)}
+    return [v for v in VARIANTS if v not in left_out]
 
 
 # ---- on the GPU
@@ -105,6 +115,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", default=".")
     parser.add_argument("--seconds", type=float, default=190.0, help="after which nothing is begun any more")
+    parser.add_argument("--set", default="1", choices=("1", "2"), help="which twelve models")
     parser.add_argument("--models", default="", help="only these, with commas between")
     parser.add_argument("--dry-run", action="store_true", help="on the processor, small, one step, two models unless named, to try it")
     parser.add_argument("--judge", metavar="FILE", help="hold what is in FILE against the predicted gains")
@@ -115,13 +126,15 @@ def main():
 
         judge(args.judge, args.pairs)
         return
-    from training_models import MODELS
+    from importlib import import_module
 
+    second = args.set == "2"
+    models = import_module("training_models_2" if second else "training_models").MODELS
     begun = time.time()
-    names = args.models.split(",") if args.models else list(MODELS)[: 2 if args.dry_run else None]
+    names = args.models.split(",") if args.models else list(models)[: 2 if args.dry_run else None]
     out = Path(args.out)
     out.mkdir(parents=True, exist_ok=True)
-    file, lock = out / "training_steps.jsonl", out / "lock"
+    file, lock = out / f"training_steps{'_2' if second else ''}.jsonl", out / "lock"
     file.unlink(missing_ok=True)
     context = multiprocessing.get_context("spawn")
     ready, begin = context.Semaphore(0), context.Event()
