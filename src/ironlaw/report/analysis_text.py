@@ -9,6 +9,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from ironlaw.engine.device.compilation import NEVER
+from ironlaw.engine.device.complex_work import product_flops, spoken_format
 from ironlaw.engine.device.predict import Prediction
 from ironlaw.engine.device.prediction_text import span
 from ironlaw.engine.device.types import Graph
@@ -30,7 +31,8 @@ SCHEMA = "ironlaw-analyze/1"  # of `to_dict`, and of what `analyze --json` write
 def few_lines(a: Any) -> str:
     """What it is of, then a line for each machine and mode."""
     graph = a.graph
-    head = f"{graph.name}: {len(graph.ops):,} operators, {show(graph.params)} parameters, {show(graph.flops, operation(graph.dtype))}"
+    work = show(product_flops(graph), operation(graph.dtype))
+    head = f"{graph.name}: {len(graph.ops):,} operators, {show(graph.params)} parameters, {work}"
     rows = [(p.hardware.slug, p.plan.mode, _time(p)) for p in a.predictions]
     widths = [max(len(row[i]) for row in rows) for i in range(2)]
     lines = [f"  {machine:<{widths[0]}}  {mode:<{widths[1]}}  {time}" for machine, mode, time in rows]
@@ -73,7 +75,7 @@ def inputs(graph: Graph) -> list[dict[str, Any]]:
 def as_dict(a: Any, pays: Iterable[Any], ops: int | None = None) -> dict[str, Any]:
     """As JSON takes it. `ops`: the operators of each prediction that take most device time; all where None is given."""
     graph: Graph = a.graph
-    out: dict[str, Any] = {"schema": SCHEMA, "target": a.target, "dtype": graph.dtype, "ops": len(graph.ops)}
+    out: dict[str, Any] = {"schema": SCHEMA, "target": a.target, "dtype": spoken_format(graph), "ops": len(graph.ops)}
     out["training"] = bool(graph.settings.get("training"))
     out["inputs"] = inputs(graph)
     out |= {"unknown": a.unknown, "notes": list(a.notes), "predictions": [p.to_dict(ops) for p in a.predictions]}

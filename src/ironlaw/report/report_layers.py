@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from ironlaw.engine.device.complex_work import flops
 from ironlaw.engine.device.predict import OpRow, Prediction
 from ironlaw.engine.device.work import traits
 from ironlaw.tracing.origins import BACKWARD
@@ -54,7 +55,7 @@ class Place:
 
     @property
     def flops(self) -> float:
-        return sum(float(row.work.flops) for row in self.rows)
+        return sum(float(flops(row.op)) for row in self.rows)
 
     @property
     def bytes(self) -> float:

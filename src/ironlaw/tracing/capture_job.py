@@ -7,6 +7,7 @@ is sent as the reason.
 from __future__ import annotations
 
 import gc
+import warnings
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 
@@ -110,11 +111,15 @@ def _halves(target: Target, batch: int | None, one: Callable[[Target], Json]) ->
 
     if not isinstance(target.call, torch.nn.Module):
         return
+    if any(t.is_complex() for t in (*target.call.parameters(), *target.call.buffers())):
+        return  # libraries have no kernels for the half of a complex number
     try:
-        target.call.half()
-        half = fitted(target, None, "fp16")
-        for times in (1, *GROWN["batch"]) if batch is not None else (1,):
-            yield {"what": HALF, "size": times, "graph": one(half if times == 1 else resized(half, times * (batch or 1)))}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of what PyTorch can't do in FP16; then it isn't offered
+            target.call.half()
+            half = fitted(target, None, "fp16")
+            for times in (1, *GROWN["batch"]) if batch is not None else (1,):
+                yield {"what": HALF, "size": times, "graph": one(half if times == 1 else resized(half, times * (batch or 1)))}
     except (IronlawError, RuntimeError, TypeError, NotImplementedError):
         return
 

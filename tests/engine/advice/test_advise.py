@@ -106,6 +106,19 @@ def test_another_machine_comes_last_and_is_the_one_where_the_same_work_costs_lea
     assert any("from NVIDIA to AMD" in words for words in amd.costs) and any("the same work costs" in words for words in amd.costs)
 
 
+def test_where_the_price_of_this_machine_is_unknown_others_are_still_ranked_by_what_the_work_costs_there():
+    graph, machines = il.workload("vit_b16", batch=64, dtype="fp16"), [il.hardware(slug) for slug in ("b200", "h100", "mi300x")]
+    prices = {"b200": 60.0, "h100_sxm": 2.0}
+    advice = advise(Sources(graph), il.predict(graph, il.hardware("l4")), machines, prices=prices)
+    last, best = advice.actions[-1], advice.steps[-1]
+    plan = replace(best.after.plan, transferred=True, host=best.after.host)
+    there = {m.slug: il.predict(best.after.graph, m, plan).seconds / best.program.times for m in machines}
+    assert last.after.hardware.slug == "h100_sxm" and there["b200"] < there["h100_sxm"]
+    assert last.dollars == pytest.approx(2.0 / 3600 * there["h100_sxm"]) and last.money_ratio is None
+    said = "; ".join(last.costs)
+    assert "$2 per hour" in said and "for a million such calls" in said and "NVIDIA L4 24 GB is not known" in said
+
+
 def test_a_training_step_is_neither_replayed_nor_stored_in_integers():
     graph = il.workload("resnet50", batch=8, dtype="fp16")
     training = replace(graph, settings={**graph.settings, "training": True})

@@ -19,6 +19,7 @@ from ironlaw.calibration.kernel_laws import CHOSEN_AT_HOME, PUBLISHED, law
 from ironlaw.calibration.machine_calibration import Calibration
 from ironlaw.calibration.own_rows import OwnRows
 from ironlaw.calibration.transfer.chip_traits import Chip, chip, multiprocessors
+from ironlaw.calibration.transfer.more_rows import Ladders
 from ironlaw.calibration.transfer.power import as_tight, sustained
 from ironlaw.calibration.transfer.size_law import heavy
 from ironlaw.calibration.transfer.stream_law import bandwidth, missed
@@ -69,6 +70,7 @@ class Transfer:
     scatter: Mapping[str, Scatter] = field(default_factory=dict)
     rows: OwnRows | None = field(default=None, repr=False, compare=False)  # of the machine itself, which correct all the rest
     costs: dict[Any, tuple[Hardware, dict[Any, Cost]]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    ladders: Ladders = field(default_factory=Ladders, init=False, repr=False, compare=False)
 
     @property
     def laws(self) -> Laws:
@@ -134,11 +136,19 @@ class Transfer:
         return replace(self.pattern, slower=self.pattern.slower if falls else 1.0, families={})
 
     def cost(self, op: Op, hardware: Hardware, plan: Plan) -> Cost:
-        """An op's cost, never below what the datasheet allows."""
-        raw = self.lawful_cost(op, hardware, plan)
+        """An op's cost, never below what the datasheet allows. Rows of the machine itself may say that a larger product takes less."""
         if self.rows:
-            raw = self.rows.corrected(op, raw, self.library.lower(op, self.measured, plan.lowering), plan.lowering)
-        raw = replace(raw, scratch=self.library.scratch(op, self.measured, plan.lowering))
+            raw = self.lawful_cost(op, hardware, plan)
+            own = self.rows.corrected(op, raw, self.library.lower(op, self.measured, plan.lowering), plan.lowering)
+            found = self.bounded(op, own, hardware)
+        else:
+            found = self.ladders.no_longer(
+                lambda one: self.bounded(one, self.lawful_cost(one, hardware, plan), hardware), op, hardware, plan
+            )
+        return replace(found, scratch=self.library.scratch(op, self.measured, plan.lowering))
+
+    def bounded(self, op: Op, raw: Cost, hardware: Hardware) -> Cost:
+        """A cost that is no less than the datasheet allows."""
         if largest(points(raw.kernels)) == 0:
             return raw
         most = 1.0 if self.rows else self.held(op, hardware)

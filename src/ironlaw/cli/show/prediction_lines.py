@@ -6,6 +6,7 @@ from typing import Any
 
 from ironlaw.cli.show import draw
 from ironlaw.cli.show.prediction_notes import alike, footnotes, warnings
+from ironlaw.engine.device.complex_work import flops, product_flops, spoken_format
 from ironlaw.engine.device.predict import OpRow, Prediction
 from ironlaw.engine.device.types import Graph
 from ironlaw.formats import operation
@@ -28,7 +29,10 @@ def report(
     """`notes`: with every column explained and all sources. `compare`: also put times that rest on different grounds on the same.
     `answer`: a sentence above the tables."""
     draw.heading(
-        graph.name, " · ".join([*sizes(graph), graph.dtype, show(graph.flops, operation(graph.dtype)), f"{show(graph.params)} parameters"])
+        graph.name,
+        " · ".join(
+            [*sizes(graph), spoken_format(graph), show(product_flops(graph), operation(graph.dtype)), f"{show(graph.params)} parameters"]
+        ),
     )
     if answer:
         draw.say(answer)
@@ -110,7 +114,7 @@ def operators(p: Prediction, limit: int) -> None:
     draw.heading(f"{p.hardware.slug}, {p.plan.mode}", f"the {len(rows)} longest of {len(p.ops):,} operators")
     cells = []
     for r in rows:
-        amounts = (draw.percent(r.seconds / p.busy_s), show(r.work.flops, operation(r.op.dtype)), show(r.work.bytes, "B"))
+        amounts = (draw.percent(r.seconds / p.busy_s), show(flops(r.op), operation(r.op.dtype)), show(r.work.bytes, "B"))
         margin = [_margin(r)] if p.interval else []
         cells.append((label(r), kinds(r), (show(r.seconds, "s"), draw.STRONG), *margin, *amounts, draw.term(r.regime)))
     columns = ["operator", "kind", "time", *(["±"] if p.interval else []), "share", "work", "moved", "regime"]

@@ -39,6 +39,7 @@ GROUPS = {
 }  # fmt: skip
 ORDER = list(GROUPS)
 SAME = 0.05  # within which two costs are called the same
+HOUR, MANY = 3600.0, 1e6  # seconds; calls that a price is said for
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,9 +145,16 @@ class Action:
         if after is None:
             return ["its price is not in the registry"]
         an_hour = f"${significant(after)} per hour" + (f" instead of ${significant(before)}" if before is not None else "")
-        ratio = self.money_ratio
-        of_work = "" if ratio is None else f", so the same work costs {_times(ratio)}"
-        return [an_hour + of_work, *self._vendors]
+        if self.money_ratio is not None:
+            return [f"{an_hour}, so the same work costs {_times(self.money_ratio)}", *self._vendors]
+        each = f", ${significant(MANY * (self.dollars or 0.0))} for a million such calls"
+        return [f"{an_hour}{each}; the price of {self.before.hardware.name} is not known: give it to compare", *self._vendors]
+
+    @property
+    def dollars(self) -> float | None:
+        """What the work of a call, or of one at the batch before, costs afterwards; None without a price."""
+        after = self.prices[1]
+        return None if after is None else after / HOUR * self.gain.after
 
     @property
     def money_ratio(self) -> float | None:

@@ -154,10 +154,11 @@ def _actions(program: Program, prediction: Prediction, sources: Sources, tried: 
 
 
 def _cheapest(elsewhere: Sequence[Action]) -> Action | None:
-    """The machine, among those sure to gain, on which the same work costs least; the fastest where prices are not known."""
+    """The machine, among those sure to gain, on which the same work costs least, whether or not it is known what it costs now; the
+    fastest where no price is known."""
     sure = [action for action in elsewhere if action.gain.sure and action.gain.ratio > LEAST and action.after.fits]
-    priced = [action for action in sure if action.money_ratio is not None]
-    return min(priced, key=lambda action: action.money_ratio or 0.0) if priced else next(iter(sure), None)
+    priced = [action for action in sure if action.dollars is not None]
+    return min(priced, key=lambda action: action.dollars or 0.0) if priced else next(iter(sure), None)
 
 
 def _best(candidates: Sequence[Action | None]) -> Action | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+from ironlaw.engine.device.complex_work import flops
 from ironlaw.engine.device.predict import OpRow, Prediction
 from ironlaw.formats import intensity_unit, operation
 from ironlaw.pictures.live import live
@@ -73,7 +74,7 @@ def operators(analysis: Analysis) -> dict[str, Any]:
     for p in analysis.by_phase:
         if id(p.graph) not in places:
             places[id(p.graph)] = name = f"g{len(places)}"
-            graphs[name] = [[r.name, kinds(r), _short(r.work.flops), _short(r.work.bytes)] for r in p.ops]
+            graphs[name] = [[r.name, kinds(r), _short(flops(r.op)), _short(r.work.bytes)] for r in p.ops]
         rows = [[_short(v) for v in (r.seconds, r.data_s, r.compute_s, r.floor_s, r.launch_s, r.kernels)] + [str(r.term)] for r in p.ops]
         costs[key(p)] = {"graph": places[id(p.graph)], "busy": float(p.busy_s), "rows": rows}
     return {"columns": columns(analysis.graph.dtype), "graphs": graphs, "costs": costs, "kind": KIND, "sort": [TIME, -1]}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ironlaw.engine.device.complex_work import flops, product_flops, spoken_format
 from ironlaw.engine.device.predict import Prediction
 from ironlaw.engine.device.stored_weights import OWN
 from ironlaw.formats import intensity_unit, operation
@@ -28,12 +29,12 @@ def captured(analysis: Analysis) -> str:
     facts = [
         ("operators", f"{len(g.ops):,}"),
         ("parameters", format_quantity(float(g.params))),
-        ("in matrix products", format_quantity(float(g.flops), operation(g.dtype))),
-        ("all arithmetic", format_quantity(float(work.flops), operation(g.dtype))),
+        ("in matrix products", format_quantity(float(product_flops(g)), operation(g.dtype))),
+        ("all arithmetic", format_quantity(float(sum(map(flops, g.ops))), operation(g.dtype))),
         ("bytes moved, eager", format_quantity(float(work.bytes), "B")),
         ("intensity", f"{significant(float(work.intensity))}\u202f{intensity_unit(g.dtype)}"),
         ("weights", format_quantity(float(g.weight_bytes), "B")),
-        ("number format", g.dtype if "weights" not in g.settings else f"{g.dtype}, weights in {g.settings['weights']}"),
+        ("number format", spoken_format(g) if "weights" not in g.settings else f"{g.dtype}, weights in {g.settings['weights']}"),
         ("pass", "training step" if g.settings.get("training") else "forward"),
     ]
     out = pairs(facts)
