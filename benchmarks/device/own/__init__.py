@@ -31,6 +31,7 @@ from own import (
     harbours,
     hearing,
     joints,
+    kites,
     language,
     lenses,
     letters,
@@ -83,7 +84,7 @@ from own import (
 )
 from own.listing import MODELS
 
-__all__ = ["MODELS", "adapted", "applied", "audio", "bonds", "build", "call_of", "cells", "choices", "control", "counters", "crowds", "fields", "filters", "forces", "generative", "graphs", "grids", "growth", "habits", "harbours", "hearing", "joints", "language", "lenses", "letters", "lights", "links", "margins", "markets", "matter", "menus", "motion", "moves", "noise", "orbits", "panes", "papers", "physics", "players", "ranking", "rays", "readers", "recommenders", "roads", "savings", "scans", "scenes", "scribes", "sensing", "sequences", "services", "shelves", "sights", "skies", "solids", "sounds", "statespaces", "step_of", "streams", "surfaces", "tables", "thrift", "tides", "tokens", "tunes", "views", "vision", "voices", "wagers", "wanderers", "weavers", "writers"]  # fmt: skip
+__all__ = ["MODELS", "adapted", "applied", "audio", "bonds", "build", "call_of", "cells", "choices", "control", "counters", "crowds", "fields", "filters", "forces", "generative", "graphs", "grids", "growth", "habits", "harbours", "hearing", "joints", "kites", "language", "lenses", "letters", "lights", "links", "margins", "markets", "matter", "menus", "motion", "moves", "noise", "orbits", "panes", "papers", "physics", "players", "ranking", "rays", "readers", "recommenders", "roads", "savings", "scans", "scenes", "scribes", "sensing", "sequences", "services", "shelves", "sights", "skies", "solids", "sounds", "statespaces", "step_of", "streams", "surfaces", "tables", "thrift", "tides", "tokens", "tunes", "views", "vision", "voices", "wagers", "wanderers", "weavers", "writers"]  # fmt: skip
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 
 
