@@ -1,12 +1,12 @@
 """Put the cases of the wide sweeps into the order in which `ironlaw measure` times them: the most telling first.
 
     python scripts/minute_cases.py [cuda|cpu]
-    python scripts/minute_cases.py cuda --corners        the stored order, with the sweep's corners early in it; some seconds
+    python scripts/minute_cases.py cuda --kinds          the stored order, with a few of every kind of kernel first; a few minutes
 
 A case counts for how much it narrows what is left open of the corpus' operators (`calibration.telling`), and of those of models that were
 opened (benchmarks/sealed_sets), for each second that it takes; an optimiser's steps come first, then three of every kind of kernel
-and the corners of the sweep (`seldom.corners`). How
-sure predictions are without any row is what the A100's transferred ones say; on a processor, the registry's. Written are minute_cuda.json
+that an opened model spends a fiftieth of a run on, those of most time first, then three of every way to decompose a matrix, and the
+corners of the sweep (`seldom.corners`). Which kernels a case runs and for how long follows from the H200's evidence. How sure predictions are without any row is what the A100's transferred ones say; on a processor, the registry's. Written are minute_cuda.json
 and minute_cpu.json beside `measure/suites/chosen_cases.py`.
 """
 
@@ -20,9 +20,10 @@ import ironlaw as il
 from ironlaw.backends import require
 from ironlaw.backends.rows import Row
 from ironlaw.calibration import telling
-from ironlaw.calibration.traits import identity, trait
+from ironlaw.calibration.traits import FLOPS_A_BYTE, identity, trait
 from ironlaw.measure.suites.chosen_cases import chosen_cases, written
 from ironlaw.registry.corpus_signatures import corpus
+from ironlaw.registry.evidence import evidence
 
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 PRIOR = {"cuda": "a100_80gb_sxm", "cpu": "neoverse_n1_2core"}
@@ -32,7 +33,10 @@ SELDOM = 0.005  # share of a run under which an operator is left out
 TARGETS, MOST = 1200, 2000
 CALLS, EACH = {"cuda": 11, "cpu": 20}, {"cuda": 0.003, "cpu": 0.02}  # of a case, and what else it takes
 LONGEST = 0.02  # seconds of one call
-EARLY = 330  # cases that come before the corners: an optimiser's steps, three of every kind
+FEW, PLACES = 3, (0.1, 0.5, 1.0)  # cases of a kind of kernel, and where they lie among all there are, from the shortest to the longest
+USED = 0.02  # share of a run from which a kind counts
+SHORT, SOLVED = 4e-3, 0.03  # seconds of one of its cases at most, and of a solver's
+MEASURED, SOLVERS = "h200_sxm", "solver"
 STEPS, MOST_STEPPED = ("adamw",), 2e8  # lists of an optimiser: samples of kernels, but no single operator; and numbers in one
 NOT_TIMED = ("generated", "groups")  # parts whose functions have to be compiled first
 
@@ -106,11 +110,11 @@ def from_opened(prior, runs, only_fp32):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("kind", nargs="?", default="cuda", choices=tuple(PRIOR))
-    parser.add_argument("--corners", action="store_true", help="only put the sweep's corners into the stored order")
+    parser.add_argument("--kinds", action="store_true", help="only put a few of every kind first in the stored order")
     args = parser.parse_args()
     kind = args.kind
-    if args.corners:
-        with_corners()
+    if args.kinds:
+        with_kinds()
         return
     prior, known = Prior(kind), {}
     for op, params in sweep(kind):
@@ -140,12 +144,66 @@ def corners(kind):
     return list(seldom.corners()) if kind == "cuda" else []
 
 
-def with_corners():
-    """What the list holds is still worth what it says: the corners are a hundredth of it."""
-    chosen, new = chosen_cases("cuda"), corners("cuda")
-    rest = [spec for spec in chosen.specs if spec not in new]
-    text = as_json([*rest[:EARLY], *new, *rest[EARLY:]][:MOST], [chosen.left(count) for count in range(1, MOST + 1)])
-    written("cuda").write_text(text)
+def with_kinds():
+    """What the list holds is still worth what it says: as many cases, most of them the same."""
+    chosen, early = chosen_cases("cuda"), first_kinds()
+    steps = [spec for spec in chosen.specs if spec[0] in STEPS]
+    first = [*steps, *(spec for spec in [*early, *corners("cuda")] if spec not in steps)]
+    ahead = {repr(spec) for spec in first}
+    order = [*first, *(spec for spec in chosen.specs if repr(spec) not in ahead)][:MOST]
+    written("cuda").write_text(as_json(order, [chosen.left(count) for count in range(1, MOST + 1)]))
+    print(f"{len(early)} cases of kinds first, {len(order)} in all")
+
+
+def first_kinds():
+    """A few cases of every kind of kernel that models use, by the H200's evidence."""
+    model = il.hardware(MEASURED)
+    library, known = model.calibration.library, {}
+    for file in evidence(MEASURED):
+        known |= {repr((row.op, dict(row.params))): row for row in file.rows if row.kind == "op" and row.busy_s and not row.error}
+    found, curves = defaultdict(list), {}
+    for spec in sweep("cuda"):
+        row = known.get(repr(spec))
+        if row is not None and row.busy_s < (SOLVED if row.op == "decompose" else SHORT):
+            curves[repr(spec)] = {sample.kernel.curve for sample in library.samples([row], model)}
+            for curve in curves[repr(spec)]:
+                found[curve].append((row.busy_s, repr(spec), spec))
+    timed, chosen = defaultdict(int), {}
+    used = kinds_of_models(model)
+    for curve in [*used, *(name for name in sorted(found) if name.startswith(SOLVERS) and name not in used)]:
+        some = sorted(found[curve], key=lambda one: one[:2])
+        for place in PLACES if some else ():
+            _, name, spec = some[round(place * (len(some) - 1))]
+            if timed[curve] < FEW and name not in chosen:
+                chosen[name] = spec
+                for each in curves[name]:
+                    timed[each] += 1
+    return list(chosen.values())
+
+
+def kinds_of_models(machine):
+    """Curves that opened models spend more than a little of a run on, those of most time first."""
+    sys.path.insert(0, str(BENCHMARKS))
+    import minute
+
+    library = machine.calibration.library
+    most, whole = defaultdict(float), defaultdict(float)
+    for name in OPENED:
+        for row, graph in minute.runs(name):
+            mode = "compiled" if row["mode"] == "compiled" else "eager"
+            costs = [(one.op, float(one.cost.device)) for one in il.predict(graph, machine, il.Plan(mode=mode)).ops]
+            shares, total = defaultdict(float), sum(seconds for _, seconds in costs) or 1.0
+            for op, seconds in costs:
+                kernels = library.lower(op, machine, mode)
+                if kernels and seconds:
+                    shares[max(kernels, key=_weight).curve] += seconds / total
+            for curve, share in shares.items():
+                most[curve], whole[curve] = max(most[curve], share), whole[curve] + share
+    return sorted((curve for curve, share in most.items() if share > USED), key=lambda curve: -whole[curve])
+
+
+def _weight(kernel):
+    return float(kernel.count) * (float(kernel.data) + float(kernel.flops) / FLOPS_A_BYTE)
 
 
 def as_json(cases, sds):

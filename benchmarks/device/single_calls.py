@@ -1,14 +1,17 @@
 """Calls that own code makes and libraries seldom do, by several sizes each: rows of evidence as capture has the same call.
 
     PYTHONPATH=src python3 benchmarks/device/single_calls.py --out FILE.json [--dry]
+    python benchmarks/device/single_calls.py --cases      some of them become cases of the wide sweep; nothing is measured
 
 Softmax down an axis, norms of few long rows, lookups of short rows, gradients of gathers, sums of short rows and over outer axes, windows,
 products of more small matrices than one launch takes. A call that comes to several ops, or to one without a kind, keeps its ATen name.
 """
 
 import argparse
+import json
 import time
 import warnings
+from collections import defaultdict
 from functools import partial
 from pathlib import Path
 
@@ -19,9 +22,13 @@ from gpu import GPU, write
 import ironlaw as il
 from ironlaw.measure.devices.kernel_times import profile
 from ironlaw.measure.rows import op_row
+from ironlaw.measure.suites.cuda.cases.single_calls import STORED
+from ironlaw.registry.evidence import evidence
 
 LONG = 4096  # of a product's inner dimension
 MOST = 6e9  # bytes of a call's inputs
+LARGE, LONGEST, EACH = 5e8, 4e-3, 3  # bytes and seconds of a case of the wide sweep, and how many there are of a kind
+NAMES = {torch.float32: "fp32", torch.bfloat16: "bf16", torch.int64: "int64", torch.bool: "bool"}
 METHOD = (
     "GPU kernel, memset and memcpy durations from torch.profiler (CUDA activity only), 2 warm-up and 5 measured calls per row, a marker "
     "kernel before every call; busy_s is the median over calls of the sum of durations. ATen functions called by themselves on random "
@@ -421,13 +428,61 @@ def mapped_flat(args):
     return [t for a in args for t in (a if isinstance(a, list) else [a]) if isinstance(t, X)]
 
 
+# ---- cases of the wide sweep
+
+
+def as_case(call, args, dtype, params):
+    """A call as `measure.suites.cuda.cases.single_calls` reads it."""
+
+    def one(a):
+        if isinstance(a, X):
+            more = {name: value for name, value in (("below", a.below), ("step", a.step), ("last", a.last)) if value not in (0, 1, False)}
+            kind = a.dtype or (torch.int64 if a.below else dtype)
+            return {"shape": list(a.shape), "dtype": NAMES[kind], **more}
+        if isinstance(a, torch.dtype):
+            return {"dtype": NAMES[a]}
+        return [one(b) for b in a] if isinstance(a, list) else a
+
+    return {"params": params, "func": str(call).removeprefix("aten."), "args": [one(a) for a in args]}
+
+
+def cases():
+    """Some calls of each kind of kernel, from short to long, by what an H200 took."""
+    known = {json.dumps(row.params, sort_keys=True): row for file in evidence("h200_sxm") for row in file.rows if row.op == "called"}
+    machine, found = il.hardware("h200_sxm"), defaultdict(dict)
+    library = machine.calibration.library
+    for group in GROUPS.values():
+        for call, args, dtype in group():
+            said = captured_call(call, args, dtype) if sum(x.bytes for x in mapped_flat(args)) < LARGE else None
+            row = known.get(json.dumps(said[1], sort_keys=True)) if said else None
+            if row is None or not row.busy_s or row.busy_s > LONGEST:
+                continue
+            curves = {sample.kernel.curve for sample in library.samples([row], machine)}
+            lead = max(library.lower(library.measured(row), machine, "eager"), key=lambda k: k.count * k.data).curve
+            found[row.params["kind"], *sorted(curves or {lead})][json.dumps(said[1])] = row.busy_s, as_case(call, args, dtype, said[1])
+    for some in found.values():
+        in_order = sorted(some.values(), key=lambda one: one[0])
+        places = {round(i * (len(in_order) - 1) / (EACH - 1)) for i in range(EACH)}
+        yield from (in_order[place][1] for place in sorted(places))
+
+
+def write_cases():
+    chosen = {json.dumps(one["params"], sort_keys=True): one for one in cases()}
+    STORED.write_text("[\n" + ",\n".join(json.dumps(one, separators=(",", ":")) for one in chosen.values()) + "\n]\n")
+    print(f"{STORED.name}: {len(chosen)} calls")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", required=True, type=Path)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--cases", action="store_true", help="write the cases of the wide sweep")
     parser.add_argument("--groups", default=",".join(GROUPS), help="only these, with commas between")
     parser.add_argument("--dry", action="store_true", help="tensors without data, to try it")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
+    if args.cases:
+        write_cases()
+        return
     torch.manual_seed(0)
     rows, begin = [], time.monotonic()
     for group in (GROUPS[name] for name in args.groups.split(",")):

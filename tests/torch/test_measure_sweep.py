@@ -188,7 +188,7 @@ def test_a_profiler_that_fails_leaves_rows_with_errors(small: None, monkeypatch:
 
 
 def test_parts_are_chosen_by_name() -> None:
-    names = "ops more norms generated recurrent narrow experts large kinds defaults writes groups corpus seldom training"
+    names = "ops more norms generated recurrent narrow experts large kinds defaults writes groups corpus seldom training calls"
     assert tuple(PARTS) == tuple(names.split())
     assert named("norms, ops") == ("norms", "ops")
     with pytest.raises(BadValue, match="no part 'norm' of the sweep; choose from ops, more, norms, generated, recurrent, "):

@@ -25,6 +25,8 @@ from ironlaw.measure.suites.cuda.cases import (
     recurrent,
     rowwise,
     seldom,
+    single_calls,
+    solvers,
     training,
     writes,
 )
@@ -73,6 +75,7 @@ PARTS = {
     "corpus": SweepPart((corpus.half, corpus.single), 360.0, 32),
     "seldom": SweepPart((seldom.elements, seldom.moved, seldom.along_rows, seldom.films, seldom.wide, seldom.corners), 120.0, 32),
     "training": SweepPart((training.by_channel, training.gradients, training.compiled), 120.0, 32),
+    "calls": SweepPart((solvers.decompositions, single_calls.called), 120.0, 16),
 }
 FIRST = "ops"  # the part that launch rows go with
 

@@ -15,11 +15,14 @@ from ironlaw.measure.suites.cuda.calls import (
     quantised,
     recurrent,
     rowwise,
+    single_calls,
+    solvers,
     writes,
 )
 from ironlaw.measure.suites.cuda.calls.making import Make
 
 SUBJECTS = (
-    attention, backward, convolution, generated, moe, movement, norms, pointwise, products, quantised, recurrent, rowwise, writes,
+    attention, backward, convolution, generated, moe, movement, norms, pointwise, products, quantised, recurrent, rowwise,
+    single_calls, solvers, writes,
 )  # fmt: skip
 CALLS: dict[str, Make] = {op: make for subject in SUBJECTS for op, make in subject.CALLS.items()}
