@@ -6,7 +6,8 @@
 A case counts for how much it narrows what is left open of the corpus' operators (`calibration.telling`), and of those of models that were
 opened (benchmarks/sealed_sets), for each second that it takes; an optimiser's steps come first, then three of every kind of kernel
 that an opened model spends a fiftieth of a run on, those of most time first, then three of every way to decompose a matrix, and the
-corners of the sweep (`seldom.corners`). Which kernels a case runs and for how long follows from the H200's evidence. How sure predictions are without any row is what the A100's transferred ones say; on a processor, the registry's. Written are minute_cuda.json
+corners of the sweep (`seldom.corners`). Which kernels a case runs and for how long follows from the H200's evidence. How sure predictions
+are without any row is what the A100's transferred ones say; on a processor, the registry's. Written are minute_cuda.json
 and minute_cpu.json beside `measure/suites/chosen_cases.py`.
 """
 
