@@ -5,7 +5,7 @@
 
 A case counts for how much it narrows what is left open of the corpus' operators (`calibration.telling`), and of those of models that were
 opened (benchmarks/sealed_sets), for each second that it takes; an optimiser's steps come first, then three of every kind of kernel
-that an opened model spends a fiftieth of a run on, those of most time first, then three of every way to decompose a matrix, and the
+that an opened model spends a fiftieth of a run on, those of most time first and soon by turns with the cases that tell most, and with the
 corners of the sweep (`seldom.corners`). Which kernels a case runs and for how long follows from the H200's evidence. How sure predictions
 are without any row is what the A100's transferred ones say; on a processor, the registry's. Written are minute_cuda.json
 and minute_cpu.json beside `measure/suites/chosen_cases.py`.
@@ -34,10 +34,15 @@ SELDOM = 0.005  # share of a run under which an operator is left out
 TARGETS, MOST = 1200, 2000
 CALLS, EACH = {"cuda": 11, "cpu": 20}, {"cuda": 0.003, "cpu": 0.02}  # of a case, and what else it takes
 LONGEST = 0.02  # seconds of one call
-FEW, PLACES = 3, (0.1, 0.5, 1.0)  # cases of a kind of kernel, and where they lie among all there are, from the shortest to the longest
+PLACES = (
+    0.1,
+    0.5,
+    1.0,
+)  # where a kind's cases lie among all there are, from the shortest to the longest; of a kind that is seldom the last
+OFTEN, EARLIEST = 4e-4, 60  # share of all time from which a kind is not seldom; kinds that come before all else
 USED = 0.02  # share of a run from which a kind counts
-SHORT, SOLVED = 4e-3, 0.03  # seconds of one of its cases at most, and of a solver's
-MEASURED, SOLVERS = "h200_sxm", "solver"
+SHORT = 4e-3  # seconds of one of its cases at most, where there are such
+MEASURED = "h200_sxm"
 STEPS, MOST_STEPPED = ("adamw",), 2e8  # lists of an optimiser: samples of kernels, but no single operator; and numbers in one
 NOT_TIMED = ("generated", "groups")  # parts whose functions have to be compiled first
 
@@ -146,18 +151,23 @@ def corners(kind):
 
 
 def with_kinds():
-    """What the list holds is still worth what it says: as many cases, most of them the same."""
-    chosen, early = chosen_cases("cuda"), first_kinds()
-    steps = [spec for spec in chosen.specs if spec[0] in STEPS]
-    first = [*steps, *(spec for spec in [*early, *corners("cuda")] if spec not in steps)]
-    ahead = {repr(spec) for spec in first}
-    order = [*first, *(spec for spec in chosen.specs if repr(spec) not in ahead)][:MOST]
-    written("cuda").write_text(as_json(order, [chosen.left(count) for count in range(1, MOST + 1)]))
-    print(f"{len(early)} cases of kinds first, {len(order)} in all")
+    """What the list holds is still worth what it says: as many cases, most of them the same. From the EARLIEST kinds on, cases that tell
+    most and cases of kinds come by turns: a minute that times half as many still holds some of both."""
+    chosen, kinds = chosen_cases("cuda"), first_kinds()
+    first = [spec for spec in chosen.specs if spec[0] in STEPS]
+    ahead = {repr(spec) for group in kinds for spec in group}
+    rest = iter([spec for spec in [*corners("cuda"), *chosen.specs] if repr(spec) not in ahead and spec not in first])
+    for place, group in enumerate(kinds):
+        first += group
+        if place >= EARLIEST:
+            first += [next(rest) for _ in group]
+    order = list({repr(spec): spec for spec in [*first, *rest]}.values())[:MOST]
+    written("cuda").write_text(as_json(order, [chosen.left(count) for count in range(1, len(order) + 1)]))
+    print(f"{len(ahead)} cases of {len(kinds)} kinds first, {len(order)} in all")
 
 
 def first_kinds():
-    """A few cases of every kind of kernel that models use, by the H200's evidence."""
+    """A few cases of every kind of kernel that models use, by the H200's evidence; of others in the last part of the sweep, fewer."""
     model = il.hardware(MEASURED)
     library, known = model.calibration.library, {}
     for file in evidence(MEASURED):
@@ -165,25 +175,31 @@ def first_kinds():
     found, curves = defaultdict(list), {}
     for spec in sweep("cuda"):
         row = known.get(repr(spec))
-        if row is not None and row.busy_s < (SOLVED if row.op == "decompose" else SHORT):
-            curves[repr(spec)] = {sample.kernel.curve for sample in library.samples([row], model)}
+        if row is not None and row.busy_s < LONGEST:
+            kernels = library.lower(library.measured(row), model, "eager") if library.measured(row) else ()
+            sampled = {sample.kernel.curve for sample in library.samples([row], model)}
+            curves[repr(spec)] = sampled or {kernel.curve for kernel in kernels if len(kernels) == 1}
             for curve in curves[repr(spec)]:
                 found[curve].append((row.busy_s, repr(spec), spec))
-    timed, chosen = defaultdict(int), {}
-    used = kinds_of_models(model)
-    for curve in [*used, *(name for name in sorted(found) if name.startswith(SOLVERS) and name not in used)]:
-        some = sorted(found[curve], key=lambda one: one[:2])
-        for place in PLACES if some else ():
+    shares, timed, chosen = kinds_of_models(model), defaultdict(int), set()
+    seldom = [name for name in sorted(found) if name not in shares and any(spec[0] in ("decompose", "called") for *_, spec in found[name])]
+    for curve in [*shares, *seldom]:
+        group, some = [], sorted((one for one in found[curve] if one[0] < SHORT or one[2][0] == "decompose"), key=lambda one: one[:2])
+        some = some or sorted(found[curve], key=lambda one: one[:2])
+        places = PLACES if shares.get(curve, 0.0) > OFTEN else PLACES[1:]
+        for place in places if some else ():
             _, name, spec = some[round(place * (len(some) - 1))]
-            if timed[curve] < FEW and name not in chosen:
-                chosen[name] = spec
+            if timed[curve] < len(places) and name not in chosen:
+                chosen.add(name)
+                group.append(spec)
                 for each in curves[name]:
                     timed[each] += 1
-    return list(chosen.values())
+        found[curve] = group
+    return [found[curve] for curve in [*shares, *seldom] if found[curve]]
 
 
 def kinds_of_models(machine):
-    """Curves that opened models spend more than a little of a run on, those of most time first."""
+    """Curves that opened models spend more than a little of a run on, those of most time first, each with its share of all time."""
     sys.path.insert(0, str(BENCHMARKS))
     import minute
 
@@ -200,7 +216,8 @@ def kinds_of_models(machine):
                     shares[max(kernels, key=_weight).curve] += seconds / total
             for curve, share in shares.items():
                 most[curve], whole[curve] = max(most[curve], share), whole[curve] + share
-    return sorted((curve for curve, share in most.items() if share > USED), key=lambda curve: -whole[curve])
+    used = sorted((curve for curve, share in most.items() if share > USED), key=lambda curve: -whole[curve])
+    return {curve: whole[curve] / sum(whole.values()) for curve in used}
 
 
 def _weight(kernel):
