@@ -7,13 +7,17 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 from torch.nn import functional  # noqa: E402
 
+from ironlaw.engine.advice.action_names import AGAIN  # noqa: E402
 from ironlaw.engine.device.memory import footprint, live_profile  # noqa: E402
 from ironlaw.engine.device.types import Graph, Tensor  # noqa: E402
 from ironlaw.engine.device.work import op  # noqa: E402
 from ironlaw.engine.training.setup import Setup, ledger  # noqa: E402
+from ironlaw.errors import BadValue  # noqa: E402
 from ironlaw.systems.questions.memory import _own_recipe  # noqa: E402
 from ironlaw.tracing import capture  # noqa: E402
-from ironlaw.tracing.capture import unwritten  # noqa: E402
+from ironlaw.tracing.adapters import EIGHT_BIT, adapt  # noqa: E402
+from ironlaw.tracing.capture import captured, unwritten  # noqa: E402
+from ironlaw.tracing.target import Target  # noqa: E402
 
 IDS = torch.zeros(2, 16, dtype=torch.long)
 IMAGES = torch.zeros(4, 3, 16, 16)
@@ -274,6 +278,39 @@ def test_adapters_that_are_added_by_rules_take_what_a_step_with_them_does(quanti
     step = capture(model, (TOKENS, TOKENS), training=True)
     setup = Setup("pure", checkpoint=LAYERS * checkpoints, lora=4, quantised=quantised)
     assert ledger(lambda *_: base, setup).peak == footprint(step).total
+
+
+@pytest.mark.parametrize(("quantised", "checkpoints"), [(False, False), (True, False), (False, True), (True, True)])
+def test_adapters_that_analyze_puts_in_are_those_written_by_hand(quantised, checkpoints):
+    plain = Target("deep", deep(lambda inner, outer: nn.Linear(inner, outer, bias=False).bfloat16(), checkpoints), (TOKENS, TOKENS), {})
+    adapt(plain, capture(plain.call, plain.args), 4, quantised)
+    by_hand = deep(lambda inner, outer: FourBits(inner, outer, quantised=quantised), checkpoints)
+    steps = [capture(model, (TOKENS, TOKENS), training=True) for model in (plain.call, by_hand)]
+    assert len({footprint(step).total for step in steps}) == 1 and len({step.flops for step in steps}) == 1
+    assert "10 linear layers" in plain.notes[-1]
+
+
+def test_the_usual_qlora_agrees_with_its_recipe():
+    """The step as `analyze --training --qlora` captures it, and the recipe as `memory --qlora` counts it."""
+    target = Target(
+        "deep", deep(lambda inner, outer: nn.Linear(inner, outer, bias=False).bfloat16(), False, 320, 500), (TOKENS, TOKENS), {}
+    )
+    base = capture(target.call, target.args)
+    adapt(target, base, 310, True)
+    step = captured(target.call, target.args, training=True, changes=(AGAIN, EIGHT_BIT))
+    assert step.settings["checkpoints"] == LAYERS and not step.settings["unknown"]
+    setup = Setup("pure", "paged_adam8bit", checkpoint=LAYERS, lora=310, quantised=True)
+    assert ledger(lambda *_: base, setup).peak == footprint(step).total
+    updates = [one for one in step.ops if one.name.startswith("eight_bit_update")]
+    assert len(updates) == 20 and {len(one.inputs) for one in updates} == {4, 6}  # paged from 100,000 weights on
+
+
+def test_what_has_no_layers_to_adapt_says_so():
+    images = Target("images", nn.Sequential(nn.Conv2d(3, 8, 3), nn.Flatten(), nn.Linear(8 * 36, 10)), (torch.zeros(1, 3, 8, 8),), {})
+    with pytest.raises(BadValue, match="nothing to adapt"):
+        adapt(images, capture(images.call, images.args), 4, False)
+    with pytest.raises(BadValue, match="name the nn"):
+        adapt(Target("f", lambda x: x, (IMAGES,), {}), None, 4, False)
 
 
 def test_experts_that_no_token_went_to_have_a_gradient_too():

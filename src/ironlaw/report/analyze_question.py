@@ -10,6 +10,8 @@ from ironlaw.engine.device.host import Host
 from ironlaw.engine.device.machine import Hardware, Plan
 from ironlaw.engine.device.predict import Prediction, predict
 from ironlaw.engine.device.stored_weights import OWN, STORED
+from ironlaw.engine.training.adapters import RANK
+from ironlaw.engine.training.recipes import RECIPES
 from ironlaw.errors import BadValue
 from ironlaw.report.loader_words import read_rate
 from ironlaw.systems.captures import CAPTURE_S, Captures, capture_phases, file_of, read_setting
@@ -73,6 +75,10 @@ class Analyze(Question):
         about="store the weights of linear layers in int8 or int4 (own: leave them as they are); several are shown side by side",
     )  # fmt: skip
     training: bool = switch(False, about="predict a training step: forward, backward and AdamW")
+    lora: int | None = whole(None, metavar="N", about="of a training step: adapters of this rank on every linear layer, the model frozen")
+    qlora: bool = switch(
+        False, about=f"the usual QLoRA step: weights in NF4, adapters of rank {RANK}, paged 8-bit AdamW, every block checkpointed"
+    )
     mode: tuple[str, ...] = several(
         read_mode, MODES, metavar="MODE[,MODE]",
         about="eager, compiled, graphs (CUDA graphs of compiled code), eager_graphs (of eager code); default: the first three, or"
@@ -115,6 +121,11 @@ class Analyze(Question):
         object.__setattr__(self, "target", as_captured(self.target))
 
     @property
+    def adapters(self) -> tuple[int, bool] | None:
+        """Rank, and whether the weights lie in four bits."""
+        return (self.lora or RANK, self.qlora) if self.lora or self.qlora else None
+
+    @property
     def sources(self) -> list[str]:
         """The files that are read, and may not be written over."""
         own = [] if self.target.startswith("hf:") or is_ours(self.target) else [file_of(self.target)]
@@ -147,6 +158,10 @@ class Analyze(Question):
         known_prices(self.on, self.price or {})
         if self.real and not is_script(self.target):
             raise BadValue("`real` trains a script, such as train.py; to time a model use `ironlaw measure model`")
+        if self.adapters and not self.training:
+            raise BadValue("adapters are trained; add `training` to `lora` or `qlora`")
+        if self.adapters and self.dtype is None:
+            return replace(self, dtype=RECIPES["pure"].dtype).analysis()
         profile = self._profile()  # these first: a bad file is reported before a large model is captured
         lengths = self.phases
         if is_script(self.target) and not is_ours(self.target):

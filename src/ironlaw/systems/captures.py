@@ -74,6 +74,8 @@ def capture_phases(asked: Any, phases: Mapping[str, int]) -> dict[str, Captures]
         request = {name: getattr(asked, name) for name in ("target", "input", "batch", "dtype", "seq", "training")}
         if asked.dtype == NARROW:  # the model is FP32's: only its products round what they read
             request["dtype"] = "fp32"
+        if getattr(asked, "adapters", None):
+            request |= {"adapters": list(asked.adapters)}
         request |= {"set": encode(dict(asked.set)), "progress": progress is not None, "phases": dict(phases)}
         sizes = worker.run("ironlaw.tracing.capture_job:job", request, name=file_of(asked.target), limit_s=asked.limit, on_part=keep)
     return {phase: captures_of(asked, graphs, reasons.get(phase, {}), sizes[phase]) for phase, graphs in captured.items()}

@@ -11,9 +11,10 @@ import warnings
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 
-from ironlaw.engine.advice.action_names import TOGETHER
+from ironlaw.engine.advice.action_names import AGAIN, TOGETHER
 from ironlaw.engine.device.types import Graph
 from ironlaw.errors import IronlawError
+from ironlaw.tracing.adapters import EIGHT_BIT, adapt
 from ironlaw.tracing.capture import captured
 from ironlaw.tracing.decoding import DECODE, PREFILL, kept_bytes
 from ironlaw.tracing.graph_json import to_json
@@ -54,13 +55,14 @@ def _phase(request: Json, phase: str, length: int | None, send: Callable[[Json],
     )
     progress = counter(send) if request["progress"] else None
 
+    own = _adapted(target, request.get("adapters"), progress)
     formats: set[str] = set()
     before, larger = Rehearsal(), dict[int, Graph]()  # the call at so many times the batch, where that was captured for a change
 
     def of(call: Target, changes: Collection[str] = ()) -> Graph:
         with asking(call):
             return captured(
-                call.call, call.args, call.kwargs, training=request["training"], progress=progress, changes=changes, before=before
+                call.call, call.args, call.kwargs, training=request["training"], progress=progress, changes={*own, *changes}, before=before
             )
 
     def changed(times: int, changes: Collection[str]) -> Graph:
@@ -103,6 +105,17 @@ def _phase(request: Json, phase: str, length: int | None, send: Callable[[Json],
         for part in _halves(target, batch, one):
             send({"phase": phase, **part})
     return {"batch": batch, "tokens": tokens, "positions": positions_of(target), "kept": kept}
+
+
+def _adapted(target: Target, adapters: Json, progress: Callable[[int], None] | None) -> tuple[str, ...]:
+    """Puts adapters into the model where they are asked for (a rank, and whether its weights lie in four bits); gives the changes with
+    which each of its steps is captured."""
+    if not adapters:
+        return ()
+    rank, quantised = adapters
+    with asking(target):
+        adapt(target, captured(target.call, target.args, target.kwargs, progress=progress), rank, quantised)
+    return (AGAIN, EIGHT_BIT) if quantised else ()
 
 
 def _halves(target: Target, batch: int | None, one: Callable[[Target], Json]) -> Iterator[dict[str, Json]]:

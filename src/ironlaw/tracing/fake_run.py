@@ -12,6 +12,7 @@ from torch.utils import _pytree as pytree
 
 from ironlaw.errors import BadValue
 from ironlaw.tracing import changed_steps, fused_replacements, value_requests
+from ironlaw.tracing.adapters import EIGHT_BIT, EightBit
 from ironlaw.tracing.encoder_layers import native_layers
 from ironlaw.tracing.equal_passes import repeating
 from ironlaw.tracing.fakes import Fakes
@@ -110,7 +111,8 @@ def step(module: torch.nn.Module, fakes: Fakes, args: tuple[Any, ...], kwargs: d
         with recording(fakes, [module], grad=True, changes=changes):
             loss = loss_of(changed_steps.cast(module, changes, fakes.recorder.path)(*args, **kwargs))
             loss.backward()
-    optimiser = torch.optim.AdamW([w for w in weights if w.grad is not None], foreach=True)
+    trained = [w for w in weights if w.grad is not None]
+    optimiser = EightBit(trained) if EIGHT_BIT in changes else torch.optim.AdamW(trained, foreach=True)
     with fakes.mode:
         optimiser.step()  # the first one makes its state
     fused_replacements.named_state(fakes, [optimiser])

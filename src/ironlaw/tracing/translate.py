@@ -6,6 +6,7 @@ from ironlaw.backends.multi_tensor import list_launches
 from ironlaw.engine.device.types import Tensor
 from ironlaw.engine.device.work import STAND_IN
 from ironlaw.tracing import (
+    adapters,
     aten_rules,
     collective_rules,
     linear_algebra_rules,
@@ -19,7 +20,7 @@ from ironlaw.tracing.aten import Call, OpDraft, Rule
 from ironlaw.tracing.aten_tables import BINARY, COUNTED, FILLS, LOOKUPS, MOVES, ROUTES, STAND_INS, UNARY
 
 RULES: dict[str, Rule] = product_rules.RULES | aten_rules.RULES | movement_rules.RULES | quantised_rules.RULES | loss_rules.RULES
-RULES |= linear_algebra_rules.RULES | collective_rules.RULES
+RULES |= linear_algebra_rules.RULES | collective_rules.RULES | adapters.RULES
 
 
 def translate(call: Call) -> list[OpDraft]:

@@ -86,10 +86,13 @@ def test_every_lever_changes_its_own_settings():
         "adam8bit": replace(start, optimiser="adam8bit"),
         "mixed": replace(start, recipe="mixed"),
     }
-    fewer = dict(fewer_trained(start))
-    assert fewer == {"lora": replace(start, lora=16), "qlora": replace(start, lora=16, quantised=True)}
+    graph = model(1, "fp32")
+    fewer = dict(fewer_trained(graph, start))
+    usual = replace(start, lora=16, quantised=True, optimiser="paged_adam8bit", checkpoint=2)
+    assert fewer == {"lora": replace(start, lora=16), "qlora": usual}
+    assert [one.recipe for name, one in fewer_trained(graph, start) if name == "qlora"] == ["pure", start.recipe]
     assert set(changes(start)) | set(fewer) == set(LABELS) and len(set(LABELS.values())) == 8
-    assert not dict(fewer_trained(replace(start, lora=4, quantised=True)))
+    assert not dict(fewer_trained(graph, replace(start, lora=4, quantised=True)))
 
 
 def test_half_of_an_odd_batch_still_makes_an_update_of_as_many():

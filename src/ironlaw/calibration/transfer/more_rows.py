@@ -77,7 +77,7 @@ def _formats(op: Op) -> tuple[str, ...]:
 
 
 def _least(costs: list[Cost]) -> tuple[Cost, ...]:
-    """Of each and all after it, the one that takes least."""
+    """For each, the one that takes least of it and all after it."""
     least = costs[-1:]
     for one in reversed(costs[:-1]):
         least.append(min(one, least[-1], key=_seconds))

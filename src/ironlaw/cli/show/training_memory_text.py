@@ -7,11 +7,14 @@ from typing import Any
 
 from ironlaw.cli.show import draw
 from ironlaw.engine.device.memory import WIDE_MARGIN
+from ironlaw.engine.training.adapters import RANK
 from ironlaw.engine.training.recipes import OPTIMISERS, RECIPES
 from ironlaw.engine.training.setup import LABELS, SHARDED
 from ironlaw.units import show, significant
 
-ELSEWHERE = {
+OPTIONS = {
+    "lora": f"LoRA of rank {RANK} (--lora {RANK})",
+    "qlora": "the usual QLoRA (--qlora)",
     "offload": "optimiser state in the host's memory (--offload)",
     "zero": f"ZeRO 3 over {SHARDED} devices (--zero 3 --devices {SHARDED})",
 }
@@ -120,7 +123,7 @@ def levers(result: Mapping[str, Any]) -> None:
 def _label(result: Mapping[str, Any], lever: str) -> str:
     if lever == "zero" and result["devices"] > 1:
         return f"ZeRO 3 over the {result['devices']} devices (--zero 3)"
-    return (LABELS | ELSEWHERE)[lever]
+    return (LABELS | OPTIONS)[lever]
 
 
 def _freed(count: float) -> draw.Cell:

@@ -23,7 +23,7 @@ def flops(op: Op) -> Number:
 
 
 def product_flops(graph: Graph) -> Number:
-    """Of a graph's matrix products, in operations on real numbers."""
+    """The arithmetic of a graph's matrix products, in operations on real numbers."""
     return graph.flops + sum((of_parts(op) - 1.0) * points(op.work.matmul_flops) for op in graph.ops if of_parts(op) > 1.0)
 
 

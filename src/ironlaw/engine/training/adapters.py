@@ -27,13 +27,23 @@ ADAPTERS = ("lora_A", "lora_B")
 
 def adapted(graph: Graph, rank: int, quantised: bool = False) -> Graph:
     """The same forward pass with an adapter beside each linear layer, whose own weight is frozen. `quantised`: and in four bits."""
-    top, memo = _top(graph), dict[Any, Any]()
-    chosen = {one.name for one in graph.ops if one is not top and one.kind == "linear" and one.inputs[1].role == "weight"}
+    memo = dict[Any, Any]()
+    chosen = {one.name for one in _chosen(graph)}
     if not chosen:
         raise BadValue(f"{graph.name} has no linear layer with a weight of its own: there is nothing to adapt")
     ops = [part for one in graph.ops for part in (_adapted(one, rank, quantised, memo) if one.name in chosen else (one,))]
     weights = {t.name for one in ops for t in one.inputs if t.role == "weight" and not t.name.endswith(ADAPTERS)}
     return replace(graph, ops=tuple(ops), settings={**graph.settings, "frozen": tuple(sorted(weights))})
+
+
+def adapted_weights(graph: Graph) -> tuple[str, ...]:
+    """The names of the weights that get an adapter."""
+    return tuple(dict.fromkeys(one.inputs[1].name for one in _chosen(graph)))
+
+
+def _chosen(graph: Graph) -> list[Op]:
+    top = _top(graph)
+    return [one for one in graph.ops if one is not top and one.kind == "linear" and one.inputs[1].role == "weight"]
 
 
 def _top(graph: Graph) -> Op | None:

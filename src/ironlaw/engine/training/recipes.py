@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from ironlaw.engine.arrays import Number
+from ironlaw.engine.arrays import Number, ceil
 from ironlaw.engine.device.types import Graph, Tensor
 from ironlaw.errors import BadValue, unknown
 
@@ -55,12 +55,12 @@ def _copies(count: float) -> Callable[[Tensor, float], Number]:
 
 def _eight_bit(t: Tensor, size: float) -> Number:
     """Two moments of one byte and a scale of four for each block; small tensors stay in FP32."""
-    return 2.0 * t.size * (1.0 + 4.0 / BLOCK) if t.size >= SMALLEST else 8.0 * t.size
+    return 2.0 * (t.size + 4.0 * ceil(t.size / BLOCK)) if t.size >= SMALLEST else 8.0 * t.size
 
 
 def _paged(t: Tensor, size: float) -> Number:
     """The moments of large tensors are out of the way when memory is short; their scales stay."""
-    return 2.0 * t.size * 4.0 / BLOCK if t.size >= PAGED else _eight_bit(t, size)
+    return 8.0 * ceil(t.size / BLOCK) if t.size >= PAGED else _eight_bit(t, size)
 
 
 def _factors(t: Tensor, size: float) -> Number:

@@ -114,16 +114,20 @@ LABELS = {
     "adam8bit": f"{OPTIMISERS['adam8bit'].label}",
     "mixed": "BF16 with an FP32 master copy",
     "lora": f"adapters of rank {RANK} alone trained",
-    "qlora": "adapters over weights in four bits",
+    "qlora": "the usual QLoRA: weights in NF4, paged 8-bit AdamW, every layer recomputed",
 }
 
 
-def fewer_trained(setup: Setup) -> Iterator[tuple[str, Setup]]:
-    """Training adapters in place of the weights."""
+def fewer_trained(graph: Graph, setup: Setup) -> Iterator[tuple[str, Setup]]:
+    """Training adapters in place of the weights. The usual QLoRA comes in BF16 first, then in the format at hand, for a model that has
+    its own."""
     if not setup.lora:
         yield "lora", replace(setup, lora=RANK)
     if not setup.quantised:
-        yield "qlora", replace(setup, lora=setup.lora or RANK, quantised=True)
+        usual = replace(setup, lora=setup.lora or RANK, quantised=True, optimiser="paged_adam8bit", checkpoint=len(layers(graph)))
+        yield "qlora", replace(usual, recipe="pure")
+        if setup.recipe != "pure":
+            yield "qlora", usual
 
 
 def elsewhere(setup: Setup) -> Iterator[tuple[str, Setup]]:

@@ -239,7 +239,9 @@ def _fit(machine: Any, now: Ledger, grown: Growth | None) -> MemoryMachine:
 
 def _levers(build: Build, graph: Graph, setup: Setup, now: Ledger) -> list[MemoryLever]:
     rows: list[MemoryLever] = []
-    for name, other in (*levers(graph, setup), *fewer_trained(setup), *elsewhere(setup)):
+    for name, other in (*levers(graph, setup), *fewer_trained(graph, setup), *elsewhere(setup)):
+        if any(one["lever"] == name for one in rows):
+            continue
         try:
             peak = ledger(build, replace(other)).peak
         except IronlawError:  # a captured model is in one format, and may refuse another batch
