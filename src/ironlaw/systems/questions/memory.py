@@ -59,7 +59,7 @@ class Memory(Question):
     >>> import ironlaw as il
     >>> m = il.memory("gpt2", batch=8, seq=1024, on="rtx_4090")
     >>> m.fits["rtx_4090"], m.levers[0]["lever"]
-    (True, 'checkpoint')
+    (True, 'qlora')
     """
 
     schema = "ironlaw-memory/1"
