@@ -180,15 +180,15 @@ def first_kinds():
             sampled = {sample.kernel.curve for sample in library.samples([row], model)}
             curves[repr(spec)] = sampled or {kernel.curve for kernel in kernels if len(kernels) == 1}
             for curve in curves[repr(spec)]:
-                found[curve].append((row.busy_s, repr(spec), spec))
+                found[curve].append((sum(map(_weight, kernels)), repr(spec), spec, row.busy_s))
     shares, timed, chosen = kinds_of_models(model), defaultdict(int), set()
-    seldom = [name for name in sorted(found) if name not in shares and any(spec[0] in ("decompose", "called") for *_, spec in found[name])]
+    seldom = [name for name in sorted(found) if name not in shares and any(one[2][0] in ("decompose", "called") for one in found[name])]
     for curve in [*shares, *seldom]:
-        group, some = [], sorted((one for one in found[curve] if one[0] < SHORT or one[2][0] == "decompose"), key=lambda one: one[:2])
+        group, some = [], sorted((one for one in found[curve] if one[3] < SHORT or one[2][0] == "decompose"), key=lambda one: one[:2])
         some = some or sorted(found[curve], key=lambda one: one[:2])
         places = PLACES if shares.get(curve, 0.0) > OFTEN else PLACES[1:]
         for place in places if some else ():
-            _, name, spec = some[round(place * (len(some) - 1))]
+            _, name, spec, _ = some[round(place * (len(some) - 1))]
             if timed[curve] < len(places) and name not in chosen:
                 chosen.add(name)
                 group.append(spec)
@@ -204,7 +204,7 @@ def kinds_of_models(machine):
     import minute
 
     library = machine.calibration.library
-    most, whole = defaultdict(float), defaultdict(float)
+    most, whole, of_corpus = defaultdict(float), defaultdict(float), defaultdict(float)
     for name in OPENED:
         for row, graph in minute.runs(name):
             mode = "compiled" if row["mode"] == "compiled" else "eager"
@@ -216,6 +216,14 @@ def kinds_of_models(machine):
                     shares[max(kernels, key=_weight).curve] += seconds / total
             for curve, share in shares.items():
                 most[curve], whole[curve] = max(most[curve], share), whole[curve] + share
+    for op, weight in from_corpus(Prior("cuda")):
+        kernels = library.lower(op, machine, "eager")
+        if kernels:
+            of_corpus[max(kernels, key=_weight).curve] += weight
+    runs, seconds = sum(whole.values()), sum(of_corpus.values())
+    for curve, weight in of_corpus.items():
+        whole[curve] += runs * weight / seconds
+        most[curve] += 1.0 if weight > OFTEN * seconds else 0.0
     used = sorted((curve for curve, share in most.items() if share > USED), key=lambda curve: -whole[curve])
     return {curve: whole[curve] / sum(whole.values()) for curve in used}
 
