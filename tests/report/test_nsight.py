@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from ironlaw.errors import BadValue
+from ironlaw.registry.machines import hardware
 from ironlaw.report.kineto import SYNC, read
+from ironlaw.report.trace_rates import read_rates
 
 STRINGS = ("cudaLaunchKernel_v7000", "cudaDeviceSynchronize_v3020", "void gemm<float>()", "aten::addmm, op_id = 2")
 TABLES = (
@@ -63,7 +65,7 @@ def test_what_is_missing_is_said_with_how_to_record_it(place: Path, table: str, 
         database.execute(f"DROP TABLE {table}")
     with pytest.raises(BadValue, match=said) as error:
         read(place)
-    assert "nsys profile --trace=cuda,nvtx --pytorch=autograd-nvtx" in str(error.value)
+    assert "nsys profile --trace=cuda,nvtx --pytorch=autograd-shapes-nvtx" in str(error.value)
 
 
 def test_a_damaged_file(tmp_path: Path) -> None:
@@ -71,3 +73,33 @@ def test_a_damaged_file(tmp_path: Path) -> None:
     file.write_bytes(b"SQLite format 3\x00" + b"?" * 200)
     with pytest.raises(BadValue, match="can't be read as an export"):
         read(file)
+
+
+KERNEL = "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<{}>, std::array<char*, 3ul> >(int, T2, T3)"
+
+
+@pytest.mark.parametrize(
+    ("fmt", "element", "product"), [("bf16", "c10::BFloat16", "nvjet_tst_128x256"), ("fp32", "float", "ampere_sgemm_128x128_tn")]
+)
+def test_a_range_with_sizes_shows_rates_of_the_machine(place: Path, fmt: str, element: str, product: str) -> None:
+    """`measure --trace`: a sum of two tensors of 2²⁸ elements in 2 ms, a product of 8,192³ in 30 ms."""
+    wide = {"bf16": 2, "fp32": 4}[fmt]
+    with sqlite3.connect(place) as database:
+        database.executemany("INSERT INTO StringIds VALUES (?, ?)", [(10, KERNEL.format(element)), (11, product)])
+        ranges = [("aten::add, op_id = 3, sizes = [[16384, 16384], [16384, 16384], []], input_op_ids = [(1, 0)]", 43, 10, 2_000_000)]
+        ranges.append(("aten::mm, op_id = 4, sizes = [[8192, 8192], [8192, 8192]]", 44, 11, 30_000_000))
+        for at, (text, correlation, name, long) in enumerate(ranges):
+            begin = 100_000 + at * 50_000_000
+            database.execute("INSERT INTO NVTX_EVENTS VALUES (?, ?, 7, ?, NULL)", (begin, begin + 20_000, text))
+            database.execute("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?, ?, 7, ?, 0)", (begin + 5_000, begin + 9_000, correlation))
+            kernel = begin + 10_000, begin + 10_000 + long, correlation, name
+            database.execute("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?, ?, 1, 7, ?, ?)", kernel)
+    rates = read_rates(read(place), hardware("b200"))
+    assert rates.bandwidth is not None and rates.bandwidth.value == pytest.approx(3 * wide * 2**28 / 2e-3)
+    assert rates.rates[fmt].value == pytest.approx(2 * 8192**3 / 30e-3) and rates.rates[fmt].kernels == 1
+    assert {"fp32", "bf16"} - {fmt} - set(rates.rates)  # a product in one says nothing of the other
+
+
+def test_without_sizes_it_says_how_to_record_them(place: Path) -> None:
+    with pytest.raises(BadValue, match="how large its tensors were.*autograd-shapes-nvtx"):
+        read_rates(read(place), hardware("b200"))

@@ -1,11 +1,13 @@
 """An export of Nsight Systems (`nsys export --type sqlite`) as the events of a torch.profiler trace, which `kineto.parse` reads.
 
 Kernels, copies and calls of the runtime are in tables of their own; PyTorch's operators are NVTX ranges, which PyTorch writes under
-`torch.autograd.profiler.emit_nvtx()` or `nsys profile --pytorch=autograd-nvtx`. Times are nanoseconds there.
+`torch.autograd.profiler.emit_nvtx()` or `nsys profile --pytorch=autograd-nvtx`. Times are nanoseconds there. With `autograd-shapes-nvtx`,
+or `emit_nvtx(record_shapes=True)`, a range says how large its inputs were, and the names of its kernels what format they were in.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import sqlite3
 from collections.abc import Iterator
@@ -19,9 +21,12 @@ SQLITE = b"SQLite format 3\x00"
 KERNEL, RUNTIME, NVTX, GPU = "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_RUNTIME", "NVTX_EVENTS", "TARGET_INFO_GPU"
 MOVES = {"CUPTI_ACTIVITY_KIND_MEMCPY": ("gpu_memcpy", "Memcpy"), "CUPTI_ACTIVITY_KIND_MEMSET": ("gpu_memset", "Memset")}
 OPERATOR = re.compile(r"^((?:aten|c10d|_c10d_functional)::\w+|ProfilerStep#\d+)")
+SIZES = re.compile(r"sizes = (\[[\[\]\d, ]*\])")
+UNSAID = "?"  # the type of an input of which the range gives only the size
 VERSION = re.compile(r"_v\d+$")  # cudaLaunchKernel_v7000
 AGAIN = (
-    "record with `nsys profile --trace=cuda,nvtx --pytorch=autograd-nvtx python train.py` (or under torch.autograd.profiler.emit_nvtx()),"
+    "record with `nsys profile --trace=cuda,nvtx --pytorch=autograd-shapes-nvtx python train.py` (or under"
+    " torch.autograd.profiler.emit_nvtx(record_shapes=True)),"
     " then `nsys export --type sqlite report.nsys-rep`"
 )
 
@@ -51,7 +56,17 @@ def _ops(database: sqlite3.Connection) -> Iterator[dict[str, Any]]:
     for start, end, thread, text in database.execute(query):
         match = OPERATOR.match(str(text or ""))
         if match:
-            yield _event("cpu_op", match[1], start, end, thread)
+            yield _event("cpu_op", match[1], start, end, thread, **_sizes(str(text)))
+
+
+def _sizes(text: str) -> dict[str, Any]:
+    """`aten::mm, op_id = 7, sizes = [[8, 512], [512, 64]]` -> sizes as torch.profiler has them, with types that nobody says."""
+    match = SIZES.search(text)
+    try:
+        sides = json.loads(match[1]) if match else []
+    except json.JSONDecodeError:  # cut off: a range's text may be no longer than Nsight keeps
+        sides = []
+    return {"Input Dims": sides, "Input type": [UNSAID] * len(sides)} if sides else {}
 
 
 def _calls(database: sqlite3.Connection) -> Iterator[dict[str, Any]]:

@@ -21,9 +21,15 @@ from ironlaw.engine.device.predict import predict
 from ironlaw.engine.device.types import Graph
 from ironlaw.errors import BadValue
 from ironlaw.report.kineto import AtenOp, Kernel, Trace
+from ironlaw.report.nsight import AGAIN, UNSAID
 from ironlaw.report.trace_join import family
 
 TYPES = {"float": "fp32", "c10::half": "fp16", "c10::bfloat16": "bf16", "double": "fp64"}
+# what a kernel is called that reads a format, the first that fits: sums of narrow products are in float, too
+NAMED = {
+    "bf16": ("bfloat16", "bf16", "nvjet_t"), "fp16": ("half", "fp16", "hgemm", "h16816", "f16f16", "nvjet_h"),
+    "fp64": ("double", "dgemm", "f64"), "fp32": ("float", "sgemm", "tf32", "f32", "simt"),
+}  # fmt: skip
 BYTES = {"fp32": 4, "fp16": 2, "bf16": 2, "fp64": 8}
 # each reads tensors of one size, and writes one of them
 STREAMS = (
@@ -68,10 +74,8 @@ def read_rates(trace: Trace, machine: Hardware) -> TraceRates:
             " To measure a processor, run `ironlaw measure`"
         )
     if not any(op.inputs for op in trace.ops):
-        raise BadValue(
-            f"{trace.name} does not say how large its tensors were; profile with record_shapes=True"
-            " (torch.profiler.profile(activities=[…], record_shapes=True))"
-        )
+        how = AGAIN if trace.name.endswith(".sqlite") else "profile with torch.profiler.profile(activities=[…], record_shapes=True)"
+        raise BadValue(f"{trace.name} does not say how large its tensors were; {how}")
     by_op: dict[int, list[Kernel]] = defaultdict(list)
     for kernel in trace.kernels:
         if kernel.op >= 0:
@@ -86,7 +90,7 @@ def _bandwidth(done: list[tuple[AtenOp, list[Kernel]]], machine: Hardware) -> Se
     last = max((level.size for level in machine.levels[:-1]), default=0.0)
     rates: dict[object, list[float]] = defaultdict(list)
     for op, kernels in done:
-        moved = _streamed(op) if len(kernels) == 1 else 0.0
+        moved = _streamed(op, kernels) if len(kernels) == 1 else 0.0
         if moved > FAR * last:
             rates[op.name, op.inputs].append(moved / kernels[0].seconds)
     if not rates:
@@ -95,10 +99,21 @@ def _bandwidth(done: list[tuple[AtenOp, list[Kernel]]], machine: Hardware) -> Se
     return Seen(min(best, machine.bandwidth), machine.bandwidth, sum(map(len, rates.values())))
 
 
-def _streamed(op: AtenOp) -> float:
+def _operands(op: AtenOp, kernels: list[Kernel]) -> list[tuple[str, tuple[int, ...]]]:
+    """Format and sides of each input; Nsight Systems knows formats by the names of the kernels alone."""
+    named = _named_format(kernels) if any(kind == UNSAID for kind, _ in op.inputs) else ""
+    return [(named if kind == UNSAID else TYPES.get(kind.lower(), ""), sides) for kind, sides in op.inputs]
+
+
+def _named_format(kernels: list[Kernel]) -> str:
+    names = " ".join(k.name.lower() for k in kernels)
+    return next((fmt for fmt, marks in NAMED.items() if any(mark in names for mark in marks)), "")
+
+
+def _streamed(op: AtenOp, kernels: list[Kernel]) -> float:
     """Bytes that an element-wise op reads and writes; 0 where it is none, or broadcasts."""
     plain = op.name.removeprefix("aten::").rstrip("_")
-    inputs = [(TYPES.get(kind.lower(), ""), sides) for kind, sides in op.inputs if prod(sides) > 1]
+    inputs = [(fmt, sides) for fmt, sides in _operands(op, kernels) if prod(sides) > 1]
     if plain not in STREAMS or not inputs or any(fmt == "" or sides != inputs[0][1] for fmt, sides in inputs):
         return 0.0
     size = prod(inputs[0][1])
@@ -127,7 +142,7 @@ def _rates(done: list[tuple[AtenOp, list[Kernel]]], machine: Hardware) -> dict[s
 def _product(op: AtenOp, kernels: list[Kernel]) -> Iterator[tuple[str, tuple[int, int, int, int]]]:
     """Format and sides (products, m, n, k) of a matrix product; nothing where it is none, or FP32 with an unknown unit."""
     plain = op.name.removeprefix("aten::")
-    operands = [(TYPES.get(kind.lower(), ""), sides) for kind, sides in op.inputs]
+    operands = _operands(op, kernels)
     sides = [s for _, s in operands]
     if plain == "mm" and [len(s) for s in sides] == [2, 2]:
         shape = (1, sides[0][0], sides[1][1], sides[0][1])
