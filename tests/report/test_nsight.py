@@ -101,5 +101,5 @@ def test_a_range_with_sizes_shows_rates_of_the_machine(place: Path, fmt: str, el
 
 
 def test_without_sizes_it_says_how_to_record_them(place: Path) -> None:
-    with pytest.raises(BadValue, match="how large its tensors were.*autograd-shapes-nvtx"):
+    with pytest.raises(BadValue, match=r"how large its tensors were.*autograd-shapes-nvtx"):
         read_rates(read(place), hardware("b200"))
