@@ -90,3 +90,27 @@ def test_as_analyze_counts_the_same_step(tmp_path, capsys):
     memory = json.loads(capsys.readouterr().out)["predictions"][0]["memory"]
     labels = 64 * 8  # of the loss that `memory` adds; `analyze` sums what comes out
     assert told["peak_bytes"] - labels == memory["weights"] + memory["activations"]
+
+
+FALCON = {
+    "model_type": "falcon", "hidden_size": 64, "num_attention_heads": 8, "num_kv_heads": 2, "num_hidden_layers": 2, "vocab_size": 128,
+    "new_decoder_architecture": True, "multi_query": True, "parallel_attn": True, "bias": False, "alibi": False,
+}  # fmt: skip
+KIMI = {
+    "model_type": "kimi_k2", "hidden_size": 64, "intermediate_size": 96, "moe_intermediate_size": 32, "num_hidden_layers": 2,
+    "num_attention_heads": 4, "num_key_value_heads": 4, "q_lora_rank": 32, "kv_lora_rank": 16, "qk_nope_head_dim": 16,
+    "qk_rope_head_dim": 8, "v_head_dim": 16, "n_routed_experts": 8, "num_experts_per_tok": 2, "n_shared_experts": 1, "n_group": 1,
+    "topk_group": 1, "first_k_dense_replace": 1, "vocab_size": 128, "max_position_embeddings": 64,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("given", [FALCON, KIMI], ids=lambda given: given["model_type"])
+def test_any_decoder_by_its_config(given, tmp_path, capsys):
+    """Falcon's keys are copied for each query head, and their gradient is a part of what they were made with; Kimi K2 is transformers'
+    DeepSeek-V3 by another name. Parameters as a config is read without PyTorch."""
+    from ironlaw.registry.decoder_shapes import decoder
+
+    (tmp_path / "config.json").write_text(json.dumps(given))
+    assert main(["memory", str(tmp_path), "--batch", "2", "--seq", "16", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["parameters"] == decoder(str(tmp_path)).parameters and told["peak_bytes"] > told["static_bytes"] > 0

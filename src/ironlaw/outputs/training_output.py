@@ -87,6 +87,7 @@ class ClusterLayout(TypedDict):
     mfu: float
     hfu: Annotated[float, "like mfu, with recomputed work"]
     memory_bytes: float
+    memory_most_bytes: Annotated[float, "what an allocator may take of the device for that"]
     fits: bool
     memory: dict[str, float]
 
@@ -114,6 +115,7 @@ class ClusterJson(TypedDict):
     stack: Annotated[str, "what trains: a slug of registry/stack"]
     mode: Annotated[str, "eager or compiled"]
     usable_bytes: Annotated[float, "of a device, less what is reserved"]
+    device_bytes: Annotated[float, "what a device can hold when it is filled to the last byte"]
     reserved_bytes: Annotated[dict[str, float], "left free of a device, by what it is for"]
     layouts_that_fit: int
     layouts: Annotated[Sequence[ClusterLayout], "the fastest first"]

@@ -85,10 +85,13 @@ def load(path: Path) -> Box:
     if ("host_memory" in data) != ("host_bytes" in data):
         raise BadRegistry(f"{path.name}: [host_memory] and [host_bytes] go together; give how fast the host's memory is, and how large")
     memory, room = _figure(path, data, "host_memory", "B/s"), _figure(path, data, "host_bytes", "B")
+    hosts = _count(path, data, "hosts", 1)
+    if devices % hosts:
+        raise BadRegistry(f"{path.name}: {devices} devices are not shared by {hosts} hosts evenly; give a divisor of {devices}")
     return Box(
         path.stem, data["name"], device, devices, group, link, wires["bridge"], wires["nic"],
         _count(path, data, "nics", 0), _figure(path, data, "start", "s"), bus, _figure(path, data, "network_start", "s"), sums,
-        _sources(data), memory, room,
+        _sources(data), memory, room, hosts,
     )  # fmt: skip
 
 

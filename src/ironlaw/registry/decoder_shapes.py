@@ -6,7 +6,7 @@ from functools import cache, lru_cache
 
 from ironlaw.engine.cluster.shapes import Shape
 from ironlaw.engine.decoders.mixes import mix
-from ironlaw.engine.decoders.parts import Experts, Gate, parameters
+from ironlaw.engine.decoders.parts import Experts, Gate, Vector, parameters
 from ironlaw.engine.serving.llm.decoder import Decoder
 from ironlaw.errors import BadValue, unknown
 from ironlaw.registry.decoders import decoder as configured
@@ -30,15 +30,17 @@ def shape_of(model: Decoder) -> Shape:
     if not model.blocks:
         return Shape(
             model.name, model.layers, model.hidden, model.heads, model.kv_heads, model.head_dim, model.ffn, model.vocab, True, model.tied,
-            0, model.experts, model.top_k or 1, model.qkv_bias,
+            0, model.experts, model.top_k or 1, model.qkv_bias, qk_norm=model.qk_norm,
         )  # fmt: skip
     first = next((part for block in model.blocks for part in block if isinstance(part, Experts)), None)
     width = next((part.width for block in model.blocks for part in block if isinstance(part, Gate)), 0) or (
         first.ffn if first else model.ffn
     )
+    learned = sum(part.parameters for part in model.before if isinstance(part, Vector))
+    outside = parameters((*model.before, *model.after)) - learned
     return Shape(
-        model.name, model.layers, model.hidden, model.heads, model.kv_heads, model.head_dim, width, model.vocab, True, model.tied, 0,
-        model.experts, model.top_k or 1, False, blocks=mix(model.blocks), outside=parameters((*model.before, *model.after)),
+        model.name, model.layers, model.hidden, model.heads, model.kv_heads, model.head_dim, width, model.vocab, True, model.tied,
+        learned // model.hidden, model.experts, model.top_k or 1, False, blocks=mix(model.blocks), outside=outside,
     )  # fmt: skip
 
 

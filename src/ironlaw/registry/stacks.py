@@ -17,6 +17,7 @@ from ironlaw.registry.loader import figure, folder, normal, read, require, requi
 IDEAL = Stack("ideal", "the device alone")  # its best fused kernels, and nothing beside them
 NEEDED = ("work", "eight", "traffic_eager", "traffic_compiled", "spread")
 USUAL = {"scores": 0.0, "tensor": 1.0, "context": 1.0, "expert": 1.0, "pipeline": 1.0, "beside": 0.0, "asynchronous": 1.0}
+NARROW = ("fp8", "int8", "fp4")  # formats of products alone
 MOST = 1e5  # of any figure
 
 
@@ -89,6 +90,7 @@ def load(path: Path) -> Stack:
         bool(data.get("hsdp", False)), working,
         _some_of(file, {"offload": [], **data}, "offload", ON_HOST),
         _some_of(file, {"offload_zero": [], **data}, "offload_zero", (0, 1, 2, 3)), sources, starts,
+        _some_of(file, {"narrow": ["fp8", "int8"], **data}, "narrow", NARROW), _some_of(file, {"waits": [], **data}, "waits", NARROW),
     )  # fmt: skip
 
 

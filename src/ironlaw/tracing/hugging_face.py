@@ -10,6 +10,7 @@ from typing import Any
 
 from ironlaw.errors import BadValue, IronlawError, MissingExtra, unknown
 from ironlaw.registry.config_files import in_cache, is_hub_id
+from ironlaw.registry.decoder_types.traits import ALIASES
 from ironlaw.tracing.target import Target, described, empty
 
 TOKENS, IMAGE, HEAD = 128, 224, "head"
@@ -92,6 +93,14 @@ def from_folder(transformers: Any, place: Path, settings: dict[str, Any]) -> Any
         raise BadValue(f"there is no {file}; give a folder with the config.json of a transformers model") from None
     except (ValueError, KeyError, TypeError, OSError) as error:
         raise BadValue(f"{file} is not the configuration of a model ({described(error)}); it should be JSON with a model_type") from None
+    if kind not in transformers.CONFIG_MAPPING:
+        twin = ALIASES.get(str(kind), str(kind))  # a type of its own name whose architecture is another's, as Kimi K2's is
+        if twin not in transformers.CONFIG_MAPPING:
+            raise BadValue(
+                f"{file} is of model_type {kind!r}, which transformers {transformers.__version__} does not know; update transformers, or"
+                " give your own code that builds the model"
+            )
+        kind = twin
     try:
         data.pop("model_type")
         return transformers.AutoConfig.for_model(kind, **{**data, **settings})

@@ -21,7 +21,7 @@ from ironlaw.registry.stacks import stack
 from ironlaw.systems.training import shards
 from ironlaw.systems.training.narrow_shards import narrowed
 from ironlaw.systems.training.power_limits import LASTING, held_back
-from ironlaw.systems.training.reserves import SHARES, reserves
+from ironlaw.systems.training.reserves import SHARES, reserved_at_most, reserves
 from ironlaw.systems.training.shard_times import Work, compute
 
 SMALL = Shape("small", 4, 64, 8, 8, 8, 256, 1000, positions=128, tied=True)
@@ -215,6 +215,30 @@ def test_torchtitans_peaks() -> None:
         shape = decoder(model)
         peak = memory(shape, layout, seq, 1).total + working.bytes(shape, layout, seq)
         assert 0.91 < peak / 2**30 / gib < 0.97
+
+
+PIPELINED = (  # Llama 3.1 405B on 512 GPUs: layout, tokens of a sequence, microbatches, GiB (tables 5 and 6, open rows)
+    (Layout(8, 8, data=8, virtual=2, zero=2, recompute="full"), 8192, 32, 72.7),
+    (Layout(8, 8, data=8, zero=2, recompute="full"), 32768, 8, 75.3),
+    (Layout(8, 8, context=2, data=4, zero=2, recompute="full"), 65536, 8, 75.9),
+    (Layout(8, 8, context=4, data=2, zero=2, recompute="full"), 131072, 8, 77.1),
+    (Layout(8, 8, context=8, zero=2, recompute="full"), 262144, 8, 84.9),
+)
+
+
+def test_torchtitans_peaks_with_a_pipeline_are_inside_what_an_allocator_may_take() -> None:
+    working, shape = stack("torchtitan").working, decoder("llama3_405b")
+    for layout, seq, count, gib in PIPELINED:
+        counted = working.peak(shape, layout, seq, count).total
+        assert counted < gib * 2**30 <= reserved_at_most(counted, layout.pipeline, layout.context)
+        assert counted > (0.85 if layout.context == 8 else 0.9) * gib * 2**30
+
+
+def test_each_chunk_has_buffers_of_its_own() -> None:
+    """FSDP wraps each chunk of a stage by itself, with streams of its own."""
+    held = Working(whole_gradients=True)
+    one, two = (held._buffers(SMALL, Layout(pipeline=2, virtual=v, data=4, zero=2)) for v in (1, 2))
+    assert two == 2 * one > 0
 
 
 def test_what_is_left_free_adds_up() -> None:

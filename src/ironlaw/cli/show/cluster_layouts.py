@@ -51,7 +51,7 @@ def report(result: Mapping[str, Any], notes: bool = False) -> None:
     if many > len(rows):
         draw.say(f"{many:,} layouts divide the model and fit; these are the fastest {len(rows)}.", draw.DIM)
     draw.say("v: model chunks per pipeline stage (interleaving); micro: sequences per microbatch.", draw.DIM)
-    _parts(best, result["reserved_bytes"])
+    _parts(best, result["reserved_bytes"], result["device_bytes"])
     _host(best)
     _traffic(result["traffic"])
     _outlook(result, best, notes)
@@ -74,7 +74,7 @@ def _between(values: Sequence[float], shown: Callable[[float], str]) -> str:
     return " to ".join(map(shown, values))
 
 
-def _parts(best: Mapping[str, Any], reserved: Mapping[str, float]) -> None:
+def _parts(best: Mapping[str, Any], reserved: Mapping[str, float], device: float) -> None:
     draw.heading("where the step goes", best["label"])
     rows = [
         (PARTS[name], show(seconds, "s"), draw.percent(seconds / best["step_s"])) for name, seconds in best["parts_s"].items() if seconds
@@ -84,6 +84,9 @@ def _parts(best: Mapping[str, Any], reserved: Mapping[str, float]) -> None:
     free = f"Left free: {kept}." if kept else "Nothing is left free."
     held = ", ".join(f"{show(size, 'B')} of {HELD.get(name, name)}" for name, size in best["memory"].items())
     draw.say(f"The fullest device holds {held}. {free}", draw.DIM)
+    if best["fits"] and best["memory_most_bytes"] > device:
+        most, has = show(best["memory_most_bytes"], "B"), show(device, "B")
+        draw.say(f"! An allocator may take up to {most}, and the device has {has}. Try this layout before you rely on it.", draw.BAD)
 
 
 def _host(best: Mapping[str, Any]) -> None:

@@ -50,6 +50,7 @@ class Box:
     sources: tuple[str, ...] = ()
     host_memory: float = 0.0  # bytes/s of its processors' memory, as rated; 0: not known
     host_bytes: float = 0.0  # that this memory holds
+    hosts: int = 1  # servers in the box, each with as many of the devices: what starts a job starts it on each
 
     def __repr__(self) -> str:
         return f"<Box {self.slug}: {self.devices} × {self.device}>"

@@ -37,6 +37,7 @@ class Shape:
     blocks: Mix | None = None  # of any other architecture; a layer is then their mean, and the sizes above describe the first
     dropout: bool = True  # of a model that is not gated, after each half of a layer and on its scores
     outside: int = 0  # parameters beside the blocks, the embedding and the head's matrix
+    qk_norm: bool = False  # a gated model whose queries and keys are normalised head by head
 
     def __post_init__(self) -> None:
         if self.heads % self.kv_heads:
@@ -69,7 +70,8 @@ class Shape:
             return self.blocks.parameters - self.blocks.expert_weights
         router = self.hidden * self.experts
         if self.gated:
-            return self.attention_weights + router + 2 * self.hidden + self.qkv_bias * (self.width + 2 * self.kv_width)
+            gains = 2 * self.hidden + self.qk_norm * 2 * self.head_dim
+            return self.attention_weights + router + gains + self.qkv_bias * (self.width + 2 * self.kv_width)
         biases = self.width + 2 * self.kv_width + 2 * self.hidden + self.ffn
         return self.attention_weights + router + 4 * self.hidden + biases
 

@@ -68,6 +68,8 @@ class Stack:
     offload_zeros: tuple[int, ...] = ()  # ZeRO stages with which that works
     sources: tuple[str, ...] = ()
     starts: str = ""  # the stack whose options start it
+    narrow: tuple[str, ...] = ("fp8", "int8")  # formats of products beside a model in 16 bits
+    waits: tuple[str, ...] = ()  # formats of products beside which it hides no tensor-parallel collective
 
     def trains(self, shape: Shape, tensor: int = 1) -> Shape:
         """The model as it runs: the vocabulary padded, and without dropout where the stack leaves it out."""
@@ -110,5 +112,7 @@ class Stack:
             raise unknown("mode", mode, MODES, field="mode")
         return self.pace[MODES.index(mode)]
 
-    def hides(self, asynchronous: bool) -> Overlap:
+    def hides(self, asynchronous: bool, products: str = "") -> Overlap:
+        if products in self.waits:
+            return replace(self.overlap, tensor=1.0)
         return replace(self.overlap, tensor=self.overlap.tensor * self.asynchronous) if asynchronous else self.overlap

@@ -89,8 +89,10 @@ class Working:
         return self.whole_gradients and layout.pipeline > 1 and layout.zero >= 2
 
     def _buffers(self, shape: Shape, layout: Layout) -> Number:
-        """What weights and gradients pass on their way, which streams of their own keep: two layers' weights, and one's gradients."""
-        passed = AHEAD * WEIGHT + layout.gradient_bytes
+        """What weights and gradients pass on their way, which streams of their own keep: two layers' weights, and one's gradients. Each
+        chunk of a stage is wrapped by itself and has its own streams, whose memory the others can't use (PyTorch's `share_comm_ctx` ends
+        that; it is newer than the published runs)."""
+        passed = layout.virtual * (AHEAD * WEIGHT + layout.gradient_bytes)
         return passed * _layer(shape, layout) if self._once(layout) and layout.sharing > 1 else 0.0
 
     def _gradients(self, shape: Shape, layout: Layout) -> Number:

@@ -11,13 +11,14 @@ from ironlaw.engine.decoders.parts import Block, Experts, Product, Scores, activ
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Mix:
-    """Blocks that differ, how many there are of each, and means over all of them."""
+    """Blocks that differ, how many there are of each, and means over all of them. `order`: which of them each layer is."""
 
     kinds: tuple[tuple[Block, int], ...]
     parameters: float
     expert_weights: float
     active: float  # weights that a token is multiplied with
     made: float  # numbers that products make of a token, the feed-forward's of each expert that it takes
+    order: tuple[int, ...] = ()
 
     def score_width(self, seq: Number) -> Number:
         """Heads × (key + value) / 2 × tokens seen, of a token's attention."""
@@ -26,13 +27,16 @@ class Mix:
 
 
 def mix(blocks: Iterable[Block]) -> Mix:
-    counts = kinds(blocks)
-    layers = sum(counts.values())
+    each = tuple(blocks)
+    counts = kinds(each)
+    layers, place = sum(counts.values()), {block: i for i, block in enumerate(counts)}
 
     def mean(count: Callable[[Block], float]) -> float:
         return sum(n * count(block) for block, n in counts.items()) / layers
 
-    return Mix(tuple(counts.items()), mean(parameters), mean(_expert_weights), mean(active), mean(_made))
+    return Mix(
+        tuple(counts.items()), mean(parameters), mean(_expert_weights), mean(active), mean(_made), tuple(place[block] for block in each)
+    )  # fmt: skip
 
 
 def _scores(block: Block, seq: Number) -> Number:

@@ -155,7 +155,7 @@ class Heap:
             return 0.0 if place.kind in (*PASSES_ON, "sum") else size
         passes = place.kind in PASSES_ON and size == self.known.sizes[above]
         if name not in self.buffers:
-            if passes:
+            if passes and above in self.buffers:  # it is gone where this is a part of a tensor, put together after the op
                 buffer = self.buffers[name] = self.buffers[above]
                 self.users[buffer] += 1
                 return 0.0

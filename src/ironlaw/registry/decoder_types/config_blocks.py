@@ -128,7 +128,7 @@ def _attention(c: Values, t: Traits, i: int) -> Block:
         width = c["hidden"] // heads
     return blocks.attention(
         c["hidden"], heads, kv_heads, width, window=window_of(c, i), bias=c.flag(t.bias), out_bias=c.flag(t.out_bias), qk_norm=norm,
-        norm_vectors=vectors, gate=gate, sinks=c.flag(t.sinks),
+        norm_vectors=vectors, gate=gate, sinks=c.flag(t.sinks), rotary=t.rotary and not (c.kind == "falcon" and c.get("alibi")),
     )  # fmt: skip
 
 

@@ -21,6 +21,7 @@ class Traits:
     sinks: bool | str = False  # a learned score per head
     gate: str = ""  # a gate on attention's output: "width" (as wide as that) or "head" (a number per head)
     positions: int = -1  # learned positions: so many more than the config says; -1: none
+    rotary: bool = True  # queries and keys are turned by their position; False: positions are learned, biases of scores (ALiBi), or none
     head_bias: bool | str = False
     four: bool = False  # a feed-forward of four times the hidden width, where none is given
     shared_gate: bool = False  # the shared expert's share is computed
@@ -81,21 +82,21 @@ TRAITS: dict[str, Traits] = {
     "phi": replace(BERTLIKE, norms=1, head_bias=True),
     "persimmon": replace(BERTLIKE, qk_norm="head", qk_if="qk_layernorm", qk_vectors=2),
     # GPT-2 and what came before Llama
-    "gpt2": replace(BERTLIKE, positions=0, four=True),
-    "gpt-sw3": replace(BERTLIKE, positions=0, four=True),
-    "gpt_bigcode": replace(BERTLIKE, positions=0, four=True),
-    "openai-gpt": replace(BERTLIKE, positions=0, four=True, final=0),
-    "gpt_neo": replace(BERTLIKE, bias=False, positions=0, four=True),
+    "gpt2": replace(BERTLIKE, positions=0, four=True, rotary=False),
+    "gpt-sw3": replace(BERTLIKE, positions=0, four=True, rotary=False),
+    "gpt_bigcode": replace(BERTLIKE, positions=0, four=True, rotary=False),
+    "openai-gpt": replace(BERTLIKE, positions=0, four=True, final=0, rotary=False),
+    "gpt_neo": replace(BERTLIKE, bias=False, positions=0, four=True, rotary=False),
     "gptj": replace(BERTLIKE, bias=False, out_bias=False, norms=1, four=True, head_bias=True),
     "codegen": replace(BERTLIKE, bias=False, out_bias=False, norms=1, four=True, head_bias=True),
     "gpt_neox": replace(BERTLIKE, bias="attention_bias", out_bias="attention_bias"),
-    "bloom": replace(BERTLIKE, opening=2, four=True),
+    "bloom": replace(BERTLIKE, opening=2, four=True, rotary=False),
     "falcon": replace(BERTLIKE, bias="bias", out_bias="bias", mlp_bias="bias", four=True, extra="falcon"),
-    "mpt": replace(LLAMA, gated=False, four=True),
-    "opt": replace(BERTLIKE, bias="enable_bias", out_bias="enable_bias", mlp_bias="enable_bias", positions=2),
-    "biogpt": replace(BERTLIKE, positions=2),
-    "xglm": BERTLIKE,
-    "ctrl": replace(BERTLIKE, head_bias=True),
+    "mpt": replace(LLAMA, gated=False, four=True, rotary=False),
+    "opt": replace(BERTLIKE, bias="enable_bias", out_bias="enable_bias", mlp_bias="enable_bias", positions=2, rotary=False),
+    "biogpt": replace(BERTLIKE, positions=2, rotary=False),
+    "xglm": replace(BERTLIKE, rotary=False),
+    "ctrl": replace(BERTLIKE, head_bias=True, rotary=False),
     # experts
     "qwen2_moe": replace(LLAMA, bias="qkv_bias", shared_gate=True),
     "qwen3_moe": QK,
@@ -131,10 +132,10 @@ TRAITS: dict[str, Traits] = {
     "mamba": LLAMA,
     "falcon_mamba": LLAMA,
     "mamba2": LLAMA,
-    "jamba": LLAMA,
+    "jamba": replace(LLAMA, rotary=False),
     "bamba": BIASED,
     "granitemoehybrid": MOE,
-    "nemotron_h": replace(BIASED, gated=False, norms=1, ties=False),
+    "nemotron_h": replace(BIASED, gated=False, norms=1, ties=False, rotary=False),
     "falcon_h1": BIASED,
     "qwen3_next": replace(QK, gate="width", shared_gate=True),
     "qwen3_5_text": replace(QK, gate="width"),

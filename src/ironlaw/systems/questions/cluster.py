@@ -28,7 +28,7 @@ from ironlaw.systems.questions.training_readers import KEYS, read_layout, read_s
 from ironlaw.systems.registry_names import known_prices, read_format, read_prices
 from ironlaw.systems.training.commands import command
 from ironlaw.systems.training.host_memory import host_of, offloading
-from ironlaw.systems.training.reserves import FILLED, reserves
+from ironlaw.systems.training.reserves import FILLED, reserved_at_most, reserves
 from ironlaw.systems.training.shard_times import BUSY
 from ironlaw.systems.training.stack_steps import Way, able, stack_compute, way_of
 from ironlaw.systems.training.training_runs import like, spread_on
@@ -120,7 +120,7 @@ class Cluster(Question):
             )
         return Job(
             shape, at, self.batch_tokens // seq, seq, self.memory * float(self.chip.usable), float(self.chip.peak(self.dtype)),
-            seen=self.way.stack.hides(self.async_tp), working=self.way.stack.working,
+            seen=self.way.stack.hides(self.async_tp, self.way.products), working=self.way.stack.working,
             host=offloading(self.way.stack, at, self.chip, self.devices) if self.offload else host_of(at, self.chip, self.devices),
         )  # fmt: skip
 
@@ -135,19 +135,19 @@ class Cluster(Question):
         known = known_prices([chip], self.price or {})
         ranked = [_given(self, job, predictor)] if self.layout else _searched(self, job, predictor)
         best = ranked[0]
-        failures, spread = _failures(self, shape, best), spread_on(self.way.stack, chip.slug, shape)
+        failures, spread = _failures(self, shape, best), spread_on(self.way.stack, chip.slug, shape, self.way.products)
         return {
             "model": shape.name, "parameters": shape.parameters, "devices": self.devices, "box": at.slug,
             "hardware": chip.slug, "basis": chip.basis(BUSY), "batch_tokens": self.batch_tokens, "seq": job.seq, "batch": job.batch,
             "dtype": self.dtype,
             "stack": self.stack, "mode": self.way.mode, "usable_bytes": job.capacity,
-            "reserved_bytes": reserves(float(chip.usable), self.memory),
+            "reserved_bytes": reserves(float(chip.usable), self.memory), "device_bytes": float(chip.usable),
             "layouts_that_fit": len(ranked), "layouts": [_row(one, job, spread) for one in ranked[: self.top]],
-            "command": command(shape, best.layout, job.batch, job.seq, self.way, at.devices),
+            "command": command(shape, best.layout, job.batch, job.seq, self.way, at.devices // at.hosts),
             "traffic": _traffic(best, job), "failures": failures,
             "costs": _costs(self, chip, known.get(chip.slug), failures["tokens_per_day"] / DAY, spread),
             "doubling": _doubling(self, job, best, predictor),
-            "published_over_predicted": (1.0 / spread, spread), "published_on_machine": like(chip.slug, shape),
+            "published_over_predicted": (1.0 / spread, spread), "published_on_machine": like(chip.slug, shape, self.way.products),
             "sources": [*at.sources, *self.way.stack.sources],
         }  # fmt: skip
 
@@ -221,6 +221,7 @@ def _row(one: Candidate, job: Job, spread: float) -> ClusterLayout:
         "step_s": one.time.total, "step_range_s": range_s, "mfu_range": (one.speed.mfu / spread, one.speed.mfu * spread),
         "parts_s": one.time.parts, "tokens_per_s": one.speed.tokens_per_s, "mfu": one.speed.mfu, "hfu": one.speed.hfu,
         "memory_bytes": one.memory.total, "fits": one.memory.total <= job.capacity,
+        "memory_most_bytes": reserved_at_most(float(one.memory.total), layout.pipeline, layout.context),
         "memory": {name: float(getattr(one.memory, name)) for name in ("weights", "gradients", "optimiser", "activations")},
     }  # fmt: skip
 

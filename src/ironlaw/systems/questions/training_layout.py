@@ -82,7 +82,7 @@ class TrainingLayout(Question):
             raise BadValue(f"{shape.name} takes at most {shape.positions:,} tokens; give a seq no longer than that", "seq")
         capacity, peak = self.memory * float(self.chip.usable), float(self.chip.peak(self.dtype))
         own = self.way.stack
-        seen = own.hides(self.async_tp)
+        seen = own.hides(self.async_tp, self.way.products)
         host = offloading(own, box(self.box), self.chip, self.devices) if self.offload else None
         return Job(shape, box(self.box), self.batch, self.seq, capacity, peak, seen=seen, working=own.working, host=host)
 
@@ -98,7 +98,7 @@ class TrainingLayout(Question):
 
     @result("longest step of four runs in five", "s", "low")
     def step_most_s(self) -> float:
-        return self.step_s * spread_on(self.way.stack, self.chip.slug, decoder(self.model))
+        return self.step_s * spread_on(self.way.stack, self.chip.slug, decoder(self.model), self.way.products)
 
     @result("share of the peak that the model's FLOPs reach", "%", "high")
     def mfu(self) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ironlaw.engine.cluster.layouts import Layout
 from ironlaw.engine.cluster.shapes import Shape
+from ironlaw.systems.training.megatron_models import lacks, model_options
 from ironlaw.systems.training.stack_steps import Way
 
 CHECKPOINTS = {
@@ -16,6 +17,12 @@ AGAIN = {
     "full": "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1",
 }  # fmt: skip
 OFFLOAD = "--optimizer-cpu-offload --optimizer-offload-fraction 1.0 --use-precision-aware-optimizer --overlap-cpu-optimizer-d2h-h2d"
+FORMATS = {
+    "fp8": "--fp8-format hybrid --transformer-impl transformer_engine",
+    "fp4": "--fp4-format e2m1 --fp4-recipe nvfp4 --transformer-impl transformer_engine",
+}
+
+OWN = "YOUR_SCRIPT.py"
 
 
 def command(shape: Shape, layout: Layout, batch: int, seq: int, way: Way, per_box: int) -> str:
@@ -25,7 +32,9 @@ def command(shape: Shape, layout: Layout, batch: int, seq: int, way: Way, per_bo
     start = f"torchrun --nnodes {boxes} --nproc_per_node {min(per_box, layout.devices)}"
     if boxes > 1:
         start += " --rdzv_backend c10d --rdzv_endpoint $MASTER_ADDR:29500"
-    return " ".join(filter(None, (start, *(write(shape, layout, batch, seq, way) if write else ("train.py",)))))
+    missing = lacks(shape) if write is megatron else ""
+    note = f"# pretrain_gpt.py has no option for {missing}: your own script takes its place\n" if missing else ""
+    return note + " ".join(filter(None, (start, *(write(shape, layout, batch, seq, way) if write else ("train.py",)))))
 
 
 def torchtitan(shape: Shape, layout: Layout, batch: int, seq: int, way: Way) -> tuple[str, ...]:
@@ -52,26 +61,24 @@ def torchtitan(shape: Shape, layout: Layout, batch: int, seq: int, way: Way) -> 
 
 
 def megatron(shape: Shape, layout: Layout, batch: int, seq: int, way: Way) -> tuple[str, ...]:
+    """What pretrain_gpt.py has no options for starts from your own script, with the same options for the layout."""
     pieces = layout.pipeline * layout.virtual
-    grouped = f"--group-query-attention --num-query-groups {shape.kv_heads}" if shape.kv_heads < shape.heads else ""
-    gated = "--swiglu --normalization RMSNorm --disable-bias-linear --position-embedding-type rope" if shape.gated else ""
     sharded = "--use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather"
     sizes = (f"--{kind}-batch-size {size}" for kind, size in (("micro", layout.micro), ("global", batch)))
     whole = "--use-megatron-fsdp --data-parallel-sharding-strategy optim_grads_params --use-distributed-optimizer"
+    model, split = model_options(shape), layout.tensor > 1 and layout.sequence_parallel
     return (
-        "pretrain_gpt.py", f"--num-layers {shape.layers} --hidden-size {shape.hidden} --ffn-hidden-size {shape.ffn}",
-        f"--num-attention-heads {shape.heads}", grouped, gated, "" if shape.tied else "--untie-embeddings-and-output-weights",
-        f"--num-experts {shape.experts} --moe-router-topk {shape.top_k}" if shape.experts else "",
+        "pretrain_gpt.py" if model else f"{OWN} --num-layers {shape.layers} --hidden-size {shape.hidden}", *model,
         f"--seq-length {seq} --max-position-embeddings {seq}", *sizes, "--bf16",
         _counted("--tensor-model-parallel-size", layout.tensor),
-        "--sequence-parallel --tp-comm-overlap" if layout.tensor > 1 and layout.sequence_parallel else "",
+        f"--sequence-parallel{'' if way.products in way.stack.waits else ' --tp-comm-overlap'}" if split else "",
         _counted("--pipeline-model-parallel-size", layout.pipeline),
         f"--num-layers-per-virtual-pipeline-stage {-(-shape.layers // pieces)}" if layout.virtual > 1 else "",
         "--account-for-embedding-in-pipeline-split --account-for-loss-in-pipeline-split" if shape.layers % pieces else "",
         _counted("--context-parallel-size", layout.context), _counted("--expert-model-parallel-size", layout.expert),
         (whole if layout.zero == 3 else sharded) if layout.replicas > 1 and layout.zero else "", AGAIN[layout.recompute],
         OFFLOAD if layout.offload else "", "--use-distributed-optimizer" if layout.offload and layout.replicas == 1 else "",
-        "--fp8-format hybrid --transformer-impl transformer_engine" if way.products == "fp8" else "",
+        FORMATS.get(way.products, ""),
     )  # fmt: skip
 
 

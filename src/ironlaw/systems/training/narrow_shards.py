@@ -2,6 +2,9 @@
 
 A pass ahead rounds what comes in and keeps it the other way round too, for the weight's gradient; the way back rounds what comes back,
 both ways round. Scores, norms and the head stay as they are.
+
+NVFP4 has a scale for the whole tensor beside those of its blocks, so its largest number is looked for first, and what is kept the other way
+round is turned by a Hadamard matrix, which is a kernel of its own: three reads instead of one (Transformer Engine, csrc/quantizer.cpp).
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from ironlaw.engine.device.work import op as make_op
 
 PRODUCTS = ("linear", "matmul", "grouped_matmul")
 EIGHT = ".rounded"  # how names of kernels that bring operands to the format end
+SCALED = "fp4"  # a format whose tensors have a scale as a whole
 WIDE = ("logits", "router")  # how names of products begin, or end, that stay
 
 
@@ -41,4 +45,8 @@ def _narrow(op: Op, fmt: str) -> list[Op]:
         return [product]
     rounded = Tensor(f"{op.name}{EIGHT}", x.shape, fmt)
     turned = Tensor(f"{op.name}.turned", tuple(reversed(x.shape)), fmt)
+    if fmt == SCALED:
+        largest = make_op("amax", f"{op.name}.largest{EIGHT}", (x,), (Tensor(f"{op.name}.largest", (1,), x.dtype),))
+        casts = [make_op("cast", f"{each.name}{end}", (x,), (each,)) for each, end in ((rounded, ""), (turned, EIGHT))]
+        return [largest, *casts, product]
     return [make_op("cast", rounded.name, (x,), (rounded, turned)), product]

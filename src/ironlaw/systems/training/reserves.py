@@ -8,6 +8,15 @@ FILLED = 0.92  # of a device, unless somebody says otherwise
 # allocator can't use between pieces of other sizes.
 SHARES = {"nccl": 0.25, "workspaces": 0.125, "fragmentation": 0.625}
 
+# The most that PyTorch's allocator reserved in a published run over what we count (docs/cluster.md, "Memory"): 8% of the peak is missing
+# without a pipeline, 10% with one, 15% with one and context parallelism. Not fitted; the widest miss of each kind.
+RESERVED, WITH_PIPELINE, WITH_BOTH = 1.09, 1.12, 1.17
+
+
+def reserved_at_most(counted: float, pipeline: int, context: int) -> float:
+    """Bytes that an allocator may take from a device for what is `counted`."""
+    return counted * (RESERVED if pipeline == 1 else WITH_PIPELINE if context == 1 else WITH_BOTH)
+
 
 def reserves(usable: float, filled: float) -> dict[str, float]:
     """Bytes left free of `usable` ones, by what they are for."""

@@ -10,10 +10,8 @@ from ironlaw.engine.cluster.shapes import Shape
 from ironlaw.engine.cluster.stacks import Stack
 from ironlaw.engine.cluster.steps import Compute, StepTime, step_time
 from ironlaw.errors import BadValue
-from ironlaw.registry.stacks import IDEAL, stack
+from ironlaw.registry.stacks import IDEAL, NARROW, stack
 from ironlaw.systems.training.shard_times import compute
-
-NARROW = ("fp8", "int8")  # formats of products alone
 
 
 @dataclass(frozen=True)
@@ -28,7 +26,7 @@ class Way:
 
 
 def way_of(name: str, mode: str | None, dtype: str, asynchronous: bool) -> Way:
-    """As somebody asks for it: a format in 8 bits is that of products, beside a model in 16."""
+    """As somebody asks for it: a format of 8 bits or fewer is that of products, beside a model in 16."""
     own = stack(name)
     if asynchronous and own.asynchronous == 1.0:
         raise BadValue(
@@ -36,6 +34,10 @@ def way_of(name: str, mode: str | None, dtype: str, asynchronous: bool) -> Way:
         )
     if asynchronous and mode == "eager":
         raise BadValue("asynchronous tensor parallelism needs a compiled model; leave `mode` out", "mode")
+    if dtype in NARROW and dtype not in own.narrow:
+        raise BadValue(
+            f"{own.slug} has no products in {dtype}; give one of {', '.join(('bf16', *own.narrow))}, or another `stack`", "dtype"
+        )
     return Way(own, mode or own.mode, dtype if dtype in NARROW else "", asynchronous)
 
 
@@ -56,4 +58,4 @@ def stack_compute(shape: Shape, layout: Layout, seq: int, machine: str, way: Way
 def stack_step(shape: Shape, layout: Layout, at: Box, batch: int, seq: int, way: Way, dtype: str = "bf16") -> StepTime:
     work = stack_compute(shape, layout, seq, at.device, way, dtype)
     trained = way.stack.trains(shape, layout.tensor)
-    return step_time(trained, layout, at, batch, seq, work, seen=way.stack.hides(way.asynchronous))
+    return step_time(trained, layout, at, batch, seq, work, seen=way.stack.hides(way.asynchronous, way.products))

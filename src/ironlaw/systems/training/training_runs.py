@@ -13,6 +13,7 @@ from ironlaw.engine.cluster.shapes import Shape
 from ironlaw.engine.cluster.stacks import Stack
 from ironlaw.registry.boxes import box
 from ironlaw.registry.decoder_shapes import decoder
+from ironlaw.registry.machines import hardware
 from ironlaw.registry.publications import published
 from ironlaw.registry.stacks import stack
 from ironlaw.systems.training.stack_steps import Way, stack_step
@@ -46,14 +47,25 @@ def machines_seen() -> frozenset[str]:
     return frozenset(box(str(row["box"])).device for row in published("training_runs").rows)
 
 
-def like(machine: str, shape: Shape) -> bool:
-    """Whether the stacks were fitted to runs on such a machine, of such a model: none of them had experts."""
-    return machine in machines_seen() and not shape.experts
+SEEN_FORMATS = ("", "bf16", "fp8")  # of products, in the runs that the stacks were fitted to
 
 
-def spread_on(own: Stack, machine: str, shape: Shape) -> float:
-    """The factor of an interval. Where no fitted run was, errors of the machine's own law come on top: as much again, a premise."""
-    return own.spread if like(machine, shape) else own.spread**2
+def like(machine: str, shape: Shape, products: str = "") -> bool:
+    """Whether the stacks were fitted to runs on such a machine, of such a model and format: none of them had experts or NVFP4."""
+    return machine in machines_seen() and not shape.experts and products in SEEN_FORMATS
+
+
+def supported(machine: str, products: str = "") -> bool:
+    """Whether what large products reach in that format is known: by the law (NVIDIA's GPUs), or by a measured rate in its file."""
+    device, fmt = hardware(machine), products or "bf16"
+    seen = device.figures.get(f"achieved.{fmt}")
+    return device.backend == "cuda" or (seen is not None and not seen.estimate)
+
+
+def spread_on(own: Stack, machine: str, shape: Shape, products: str = "") -> float:
+    """The factor of an interval. Where no fitted run was, errors of the machine's own law come on top, as much again; where nobody has
+    published what its products reach, once more. Both are premises."""
+    return own.spread ** (1 + (not like(machine, shape, products)) + (not supported(machine, products)))
 
 
 def rows(sealed: bool) -> list[Mapping[str, Any]]:
@@ -86,7 +98,7 @@ def _kind(row: Mapping[str, Any]) -> Trained:
     way = Way(own, str(row["mode"]), "" if row["products"] == "bf16" else str(row["products"]))
     shape = decoder(str(row["model"]))
     step = stack_step(shape, layout, at, int(row["batch"]), int(row["seq"]), way)
-    return Trained(str(row["run"]), own.slug, float(row["step"]), step.total, spread_on(own, at.device, shape))
+    return Trained(str(row["run"]), own.slug, float(row["step"]), step.total, spread_on(own, at.device, shape, way.products))
 
 
 def layout_of(row: Mapping[str, Any], per_box: int) -> Layout:
