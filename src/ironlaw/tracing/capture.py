@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -114,7 +115,17 @@ def captured(
         raise BadValue("the call ran no operator on a tensor, so there is nothing to predict; check the function and its arguments")
     names = [recorder.tensor(t).name for t in pytree.tree_leaves(out) if isinstance(t, torch.Tensor) and t.numel()]
     named = module_or_fn if isinstance(module_or_fn, type) or hasattr(module_or_fn, "__name__") else type(module_or_fn)
-    return graph_of(recorder, named.__name__, trains, names, fakes.shapes)
+    graph = graph_of(recorder, named.__name__, trains, names, fakes.shapes)
+    return graph if trains else with_unread(graph, fakes.given)
+
+
+def with_unread(graph: Graph, given: Mapping[str, tuple[str, int]]) -> Graph:
+    """With the bytes of weights and inputs that lie in memory and no op reads, such as most of a cache of keys and values."""
+    unread = {"weights": 0.0, "inputs": 0.0}
+    for name, (role, size) in given.items():
+        read = float(graph.tensors[name].bytes) if name in graph.tensors else 0.0
+        unread["weights" if role in STORED else "inputs"] += max(0.0, size - read)
+    return replace(graph, settings={**graph.settings, "unread": unread}) if any(unread.values()) else graph
 
 
 def graph_of(

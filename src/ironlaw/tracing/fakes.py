@@ -36,6 +36,7 @@ class Fakes:
         self.results = recorder.results = FakeResultCache(self.mode)
         self.fakes: dict[int, Any] = {}
         self.shapes: dict[str, tuple[int, ...]] = {}  # of each input, as it was given
+        self.given: dict[str, tuple[str, int]] = {}  # role and bytes of each tensor that was there before the call
 
     def fake(self, tensor: Any, name: str, role: str, hint: str = "") -> Any:
         """`hint`: what the call names it, which tells what it may hold."""
@@ -54,6 +55,7 @@ class Fakes:
             if role == "weight" and name and not tensor.requires_grad:
                 self.recorder.frozen.append(name)
         self.recorder.known(twin, name, role)
+        self.given[name] = role, tensor.numel() * tensor.element_size()
         self.recorder.values.begin(twin, tensor, hint or name, role)
         self.fakes[id(tensor)] = twin
         return twin

@@ -8,6 +8,7 @@ from functools import cache
 
 from ironlaw.engine.arrays import SCALARS, Number, maximum
 from ironlaw.engine.device.allocator import Requests
+from ironlaw.engine.device.buffer_reuse import begun, read_last, reused
 from ironlaw.engine.device.machine import Hardware
 from ironlaw.engine.device.types import Graph, Op, bytes_per_element, check_positive
 from ironlaw.engine.device.work import category
@@ -82,7 +83,11 @@ def spared(usable: Number, weights: Number, margin: float) -> Number:
 def footprint(graph: Graph, hardware: Hardware | None = None, scratch: Sequence[Number] = ()) -> Memory:
     """What a graph needs, against a machine; without one, against no limit. `scratch`: what each op of a captured model takes for itself
     while it runs."""
-    needs = graph.weight_bytes, graph.cache_bytes, live_activations(graph, scratch if graph.settings.get("captured") else ())
+    needs = (
+        graph.weight_bytes + unread(graph, "weights"),
+        graph.cache_bytes,
+        live_activations(graph, scratch if graph.settings.get("captured") else ()),
+    )
     if hardware is None:
         return Memory(*needs, float("inf"))
     kept = workspace(graph, hardware)
@@ -90,6 +95,11 @@ def footprint(graph: Graph, hardware: Hardware | None = None, scratch: Sequence[
     asked = cache(lambda: requests(graph, kept, scratch, tuning(graph, hardware))) if captured else None
     margin = 0.0 if asked is None else WIDE_MARGIN if compiled(graph) or graph.settings.get("training") else MARGIN
     return Memory(*needs, hardware.capacity, hardware.reserved, hardware.flash, kept, asked, margin)
+
+
+def unread(graph: Graph, what: str) -> float:
+    """Bytes of "weights" or "inputs" that are in memory and that no op of a captured model reads."""
+    return float(graph.settings.get("unread", {}).get(what, 0.0))
 
 
 def tuning(graph: Graph, hardware: Hardware) -> float:
@@ -105,6 +115,7 @@ def requests(graph: Graph, workspace: float = 0.0, scratch: Sequence[Number] = (
     begun = once(graph, round(workspace / WORKSPACE))
     late = {name for made in begun.values() for name, _ in made}
     sizes = [float(t.bytes) for t in graph.tensors.values() if t.role != "activation" and float(t.bytes) > 0 and t.name not in late]
+    sizes += [size for size in (unread(graph, "weights"), unread(graph, "inputs")) if size]
     resident, places = len(sizes), dict[str, int]()
     first, order = list[int](), list[int]()
 
@@ -188,7 +199,7 @@ def live_profile(graph: Graph) -> list[Number]:
 
 
 def _added_up(graph: Graph) -> list[Number]:
-    live: Number = sum(t.bytes for t in graph.tensors.values() if t.role == "input")
+    live: Number = sum(t.bytes for t in graph.tensors.values() if t.role == "input") + unread(graph, "inputs")
     curve: list[Number] = [live]
     sizes: dict[str, Number] = {}
     for made, gone in lifetimes(graph):
@@ -205,17 +216,19 @@ def lifetimes(graph: Graph) -> Iterator[tuple[list[tuple[str, Number]], list[str
     home, sizes = homes(graph), {} if compiled(graph) else graph.settings.get("parts", {})
     last: dict[str, int] = {}
     for i, op in enumerate(graph.ops):
-        for t in (*op.inputs, *op.outputs):
+        for t in (*(read_last(op) if compiled(graph) else op.inputs), *op.outputs):
             last[home.get(t.name, t.name)] = i
     for name, i in held(graph).items():
         last[name] = max(last.get(name, i), i)
     for name in graph.outputs:
         last[home.get(name, name)] = len(graph.ops)
+    if compiled(graph):
+        reused(graph, home, last)
     frees: dict[int, list[str]] = {}
-    more = beside(graph)
+    more, early = beside(graph), begun(graph) if compiled(graph) else {}
     for i, op in enumerate(graph.ops):
         made: list[tuple[str, Number]] = []
-        for t in op.outputs:
+        for t in early.get(i, op.outputs):
             if t.role == "activation" and t.name not in home:
                 made.append((t.name, t.bytes * sizes.get(t.name, 1.0)))
                 frees.setdefault(last[t.name], []).append(t.name)
