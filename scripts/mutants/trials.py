@@ -96,9 +96,12 @@ class InMemory:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         self.items = {item.nodeid: item for item in session.items}
         self.functions = defaultdict(list)
+        gc.unfreeze()  # what the tests' conftest has put away is not listed otherwise
         for function in gc.get_objects():
             if isinstance(function, FunctionType) and function.__code__.co_filename.startswith(str(self.tests.src)):
                 self.functions[function.__code__.co_filename, function.__code__.co_qualname].append(function)
+        if not self.functions:
+            raise RuntimeError(f"no function of {self.tests.src} is loaded, so no mutant could be tried")
         session.config.pluginmanager.register(EndAtFailure([], self.tests))
         gc.freeze()
         _in_parallel(self.mutants, self.jobs, self.attempt, self.report)
