@@ -4,6 +4,7 @@
     python benchmarks/minute.py --part opened --judge 1,2,own-8,own-9 --every 4      what docs/measure.md says: opened models, one of four
     python benchmarks/minute.py --measured FILE --judge own-8,3              rows that `ironlaw measure --out FILE` wrote on an H200
     python benchmarks/minute.py --measured FILE --rows 193,700               the same had its time been over after so many chosen ones
+    python benchmarks/minute.py --measured benchmarks/minute_h200_60.json.gz a real minute, of November 2026; minute_h200_120: of two
     python benchmarks/minute.py --processor [FILE] [--rows 600]              the same of the Neoverse-N1, judged by its evidence's models
 
 What is known before any row are laws whose constants were fitted without the H200 (left_out_constants.json); its own curves, and the
@@ -12,6 +13,7 @@ takes among others, and how models scatter. Of sealed models, only totals are pr
 """
 
 import argparse
+import gzip
 import json
 import math
 import sys
@@ -91,7 +93,7 @@ def from_evidence(count, slug=sealed.MACHINE, kind="cuda"):
 
 def from_file(path, count=None):
     """A file's operators, of the minute's cases the first `count`, its launches, and how the machine is described."""
-    data = json.loads(path.read_text())
+    data = json.loads(gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_text())
     rows = [Row.from_json(row) for row in data["rows"]]
     ops = [row for row in rows if row.kind == "op" and (row.busy_s or row.wall_s) and not row.error]
     chosen = {key(*spec) for spec in chosen_cases("cuda").specs}
@@ -101,7 +103,7 @@ def from_file(path, count=None):
 
 def by_minute(rows, launches, described):
     """The H200 as a user would have it whose GPU is in no registry."""
-    fitted, kept = calibrate([*rows, *launches], described, MACHINE, ()), MACHINE.calibration
+    fitted, kept = calibrate([*rows, *launches], described, MACHINE, (), few=True), MACHINE.calibration
     own = replace(fitted, among=kept.among, scatter=kept.scatter)
     return learnt_here(own, rows, MACHINE, before().given(rows, MACHINE).cost)
 
@@ -109,7 +111,7 @@ def by_minute(rows, launches, described):
 def of_processor(ops, launches, described):
     """The Neoverse-N1's whole models, predicted from a minute's rows of it alone: a line for each mode."""
     machine = il.hardware(PROCESSOR)
-    fitted = replace(calibrate([*ops, *launches], described, machine, ()), scatter=machine.calibration.scatter)
+    fitted = replace(calibrate([*ops, *launches], described, machine, (), few=True), scatter=machine.calibration.scatter)
     alone = replace(machine, calibration=learnt_here(fitted, ops, machine))
     compared = [compare(row, alone, file.source) for file in evidence(PROCESSOR) for row in file.rows if row.kind == "model"]
     for mode in ("eager", "compiled"):

@@ -366,7 +366,7 @@ def test_a_device_without_a_backend_is_not_fitted():
 
 
 def test_long_products_tell_the_power_limit(monkeypatch):
-    monkeypatch.setattr(fitting, "fit", lambda samples, cache_bytes, most: {"gemm": Curve(cache_bytes)})
+    monkeypatch.setattr(fitting, "fit", lambda samples, cache_bytes, most, like: {"gemm": Curve(cache_bytes)})
     shape = {"m": 64, "n": 64, "k": 64, "dtype": "fp16"}
     rows = [{"kind": "op", "op": "linear", "params": shape, "busy_s": t} for t in (2.4e-3, 3e-3, 3.3e-3)]
     assert calibrate([*PLAIN, *rows], {"l2_bytes": 2e-3}, ()).slower == 1.5

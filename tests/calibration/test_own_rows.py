@@ -48,7 +48,7 @@ def test_a_kernel_that_nobody_timed_here_follows_what_the_rows_say_of_the_others
     model, _ = corrected(A100, replace(H200.calibration, curves=kept, families={}), A100, (), rows)
     op = model.library.measured(Row(kind="op", op="cumsum", params={"rows": 4096, "cols": 4096, "dtype": "fp16"}, busy_s=1.0))
     now, before = (float(one.cost(op, A100, il.Plan()).device) for one in (model, A100.transfer))
-    assert 1.04 < now / before < 1.3
+    assert 1.04 < now / before < 1.3 * 1.2  # what is unsure takes up to a fifth longer on average than in the middle
 
 
 def test_a_curve_from_small_samples_is_not_asked_about_large_kernels():
@@ -123,3 +123,29 @@ def test_the_first_cases_are_of_every_kind_and_the_next_where_the_time_is():
     assert {cases[i].curve for i in first[:3]} == {"add", "conv", "norm"} and len(first) == len(set(first)) == 9
     chosen, sds = telling.order(cases, [trait("conv", 14.0), trait("add", 11.0)], [0.9, 0.1], [], 3)
     assert cases[chosen[0]].curve == "conv" and sds == sorted(sds, reverse=True)
+
+
+def test_an_unsure_operator_takes_longer_on_average_than_in_the_middle():
+    """A model's time is a sum. Of a time whose logarithm is normal with sd s, the mean is exp(s² / 2) times the median."""
+    own = H200.calibration.given(timed(H200.calibration, H200, 1.0), H200)  # rows as the curves say: nothing to correct
+    op = H200.calibration.library.measured(
+        Row(kind="op", op="topk", params={"rows": 4096, "cols": 512, "k": 8, "dtype": "fp16"}, busy_s=1.0)
+    )
+    known, before = (one.cost(op, H200, il.Plan()) for one in (own, H200.calibration))
+    draws = np.random.default_rng(1).normal(math.log(before.device), known.doubt.sd, 200_000)
+    assert known.device == pytest.approx(np.exp(draws).mean(), rel=0.02) and known.device > before.device
+
+
+def test_a_few_rows_asked_beyond_themselves_are_believed_where_others_know_less():
+    """Only short sums were timed. What other machines say of a long one is taken only where that is surer."""
+    short = replace(H200.calibration.curves["scan_rows"], smallest=2e3, largest=2e6, deepest=0.0, sd=0.1)
+    op = H200.calibration.library.measured(Row(kind="op", op="cumsum", params={"rows": 2**18, "cols": 256, "dtype": "fp16"}, busy_s=1.0))
+    said = A100.transfer.cost(op, A100, il.Plan())
+    curves = {**H200.calibration.curves, "scan_rows": short}
+    times = []
+    for sd in (0.05, 3.0):
+        elsewhere = replace(said, doubt=replace(said.doubt, sd=sd))
+        model = replace(H200.calibration, curves=curves, families={}, before=lambda *_, one=elsewhere: one)
+        times.append(float(model.fitted_cost(op, A100, il.Plan()).device))
+    own = float(replace(H200.calibration, curves=curves, families={}).fitted_cost(op, A100, il.Plan()).device)
+    assert times == [float(said.device), own] and own != float(said.device)

@@ -296,7 +296,7 @@ PRODUCTS, NORMS, STREAMS = ("linear", "matmul"), ("layer_norm", "softmax", "batc
 
 
 def test_one_op_of_each_kind_is_enough_and_without_a_kind_there_are_no_curves(monkeypatch):
-    monkeypatch.setattr(local_fit, "calibrate", lambda *_: Asked())
+    monkeypatch.setattr(local_fit, "calibrate", lambda *_, **__: Asked())
 
     def fitted(*ops):
         return local_fit.fit([Row(kind="op", op=op) for op in ops], {}, il.hardware("h200_sxm"), ()) is not None
@@ -308,7 +308,7 @@ def test_one_op_of_each_kind_is_enough_and_without_a_kind_there_are_no_curves(mo
 
 def test_the_usual_ops_are_tried_on_this_machine_before_curves_are_kept(monkeypatch):
     """In FP32, which every device has, and in whole tiles: 64 divides by every alignment."""
-    monkeypatch.setattr(local_fit, "calibrate", lambda *_: asked)
+    monkeypatch.setattr(local_fit, "calibrate", lambda *_, **__: asked)
     asked, machine = Asked(), il.hardware("t4")
     assert local_fit.fit([Row(kind="op", op=op) for op in ("linear", "conv2d", "softmax", "add")], {}, machine, ()) is asked
     assert {op.kind for op, _, _ in asked.questions} >= {"matmul", "add", "layer_norm", "softmax"}
@@ -355,9 +355,9 @@ def test_curves_that_predict_nonsense_are_not_stored(curve, laptop, monkeypatch)
     usable = rows("launch") + some("add", "linear", "conv2d", "layer_norm")
     described = evidence("h200_sxm")[1].machine
     bad = replace(STORED, curves={} if curve is None else {"elementwise": curve, "gemm_fp32": curve, "layer_norm": curve, "softmax": curve})
-    monkeypatch.setattr(local_fit, "calibrate", lambda *_: bad)
+    monkeypatch.setattr(local_fit, "calibrate", lambda *_, **__: bad)
     assert local_fit.fit(usable, described, il.hardware("h200_sxm"), ()) is None
-    monkeypatch.setattr(local_fit, "calibrate", lambda *_: STORED)
+    monkeypatch.setattr(local_fit, "calibrate", lambda *_, **__: STORED)
     assert local_fit.fit(usable, described, il.hardware("h200_sxm"), ()) is STORED
 
 

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from statistics import median
 from typing import Any
 
-from ironlaw.backends import require
+from ironlaw.backends import Backend, require
 from ironlaw.backends.kernel import Kernel, Sample
 from ironlaw.backends.rows import Row
 from ironlaw.backends.signatures import STREAMS
 from ironlaw.calibration.curve import Curve
+from ironlaw.calibration.curve_prior import SCATTER, Prior, away, prior, tail, unsure
 from ironlaw.calibration.learn import Residual, families
 from ironlaw.calibration.machine_calibration import Calibration
 from ironlaw.calibration.scatter import four_in_five, stand_in_sd
@@ -27,6 +28,7 @@ from ironlaw.engine.device.machine import LASTING, Hardware, Plan
 EAGER = Plan()
 SOFT = 0.1  # relative error at which a sample stops pulling harder
 ENOUGH = 3  # samples for a curve of its own
+SPARSE = 12  # samples up to which a curve is drawn to what is known of its constants beforehand (`calibration.curve_prior`)
 SEEN = 1.25  # times the best rate that was seen: where a fitted one ends
 
 
@@ -41,15 +43,20 @@ class Ceiling:
 UNBOUNDED = Ceiling(math.inf, math.inf)
 
 
-def calibrate(rows: Sequence[Row], described: Mapping[str, Any], hardware: Hardware, sources: tuple[str, ...]) -> Calibration:
-    """All that op and launch rows say about a machine. `described`: as evidence describes it; `hardware`: its figures."""
+def calibrate(
+    rows: Sequence[Row], described: Mapping[str, Any], hardware: Hardware, sources: tuple[str, ...], few: bool = False
+) -> Calibration:
+    """All that op and launch rows say about a machine. `described`: as evidence describes it; `hardware`: its figures. `few`: curves of
+    few samples are drawn to those of kernels that work alike."""
     backend = require(hardware.backend)
     cache_bytes = backend.cache_bytes(described)
     launch_rows = [row for row in rows if row.kind == "launch"]
     gaps = [row.graph_s - row.busy_s for row in launch_rows if row.graph_s and row.busy_s]
     measured = list(backend.samples(rows, hardware))
+    if few:
+        measured += list(plainly(rows, backend, hardware, {sample.kernel.curve for sample in measured}))
     alone = [row for row in rows if row.op != "captured"]  # within a model the clock is another
-    curves = fit(measured, cache_bytes, ceiling(hardware))
+    curves = fit(measured, cache_bytes, ceiling(hardware), backend.fallback if few else None)
     gap = max(median(gaps), 0.0) if gaps else 0.0
     fitted = Calibration(
         curves=curves, host=backend.host(launch_rows, str(described.get("host", ""))), cache_bytes=cache_bytes, graph_gap=gap,
@@ -57,6 +64,15 @@ def calibrate(rows: Sequence[Row], described: Mapping[str, Any], hardware: Hardw
         stand_in=round(stand_in_sd(measured, curves, backend.fallback, cache_bytes), 4),
     )  # fmt: skip
     return replace(fitted, families=families(residuals(rows, fitted, hardware)))
+
+
+def plainly(rows: Iterable[Row], backend: Backend, hardware: Hardware, known: Collection[str]) -> Iterator[Sample]:
+    """What rows of one kernel say of a kind that has no other sample."""
+    for row in rows:
+        op = backend.measured(row) if row.kind == "op" and row.busy_s and not row.error else None
+        kernels = backend.lower(op, hardware, "eager") if op else ()
+        if len(kernels) == 1 and kernels[0].curve not in known and row.busy_s:
+            yield Sample(replace(kernels[0], count=1.0), row.busy_s / float(kernels[0].count))
 
 
 def residuals(rows: Iterable[Row], fitted: Calibration, hardware: Hardware) -> Iterator[Residual]:
@@ -85,22 +101,33 @@ def ceiling(hardware: Hardware) -> Ceiling:
     return Ceiling(float(hardware.bandwidth), caches[-1] if caches else float("inf"))
 
 
-def fit(samples: Iterable[Sample], cache_bytes: float, most: Ceiling = UNBOUNDED) -> dict[str, Curve]:
-    """One curve for each kind of kernel that was measured, and "elementwise" over the plain streams together."""
+def fit(
+    samples: Iterable[Sample], cache_bytes: float, most: Ceiling = UNBOUNDED, like: Mapping[str, str] | None = None
+) -> dict[str, Curve]:
+    """One curve for each kind of kernel that was measured, and "elementwise" over the plain streams together. `like`: whose work is most
+    alike, where curves of few samples are drawn to others."""
     groups: dict[str, list[Sample]] = defaultdict(list)
     for sample in samples:
         if sample.seconds > 0:
             groups[sample.kernel.curve].append(sample)
     groups["elementwise"] = [s for name in STREAMS for s in groups.get(name, ())]
-    return {name: fit_curve(group, cache_bytes, most) for name, group in sorted(groups.items()) if len(group) >= ENOUGH}
+    if like is None:
+        return {name: fit_curve(group, cache_bytes, most) for name, group in sorted(groups.items()) if len(group) >= ENOUGH}
+    curves: dict[str, Curve] = {}
+    for name, group in sorted(groups.items(), key=lambda one: (-len(one[1]), one[0])):  # those of many samples first
+        known = prior(name, most.main, like, curves) if len(group) < SPARSE else None
+        if len(group) >= ENOUGH or (group and known and known.alike):
+            curves[name] = fit_curve(group, cache_bytes, most, known)
+    return curves
 
 
-def fit_curve(group: Sequence[Sample], cache_bytes: float, most: Ceiling = UNBOUNDED) -> Curve:
+def fit_curve(group: Sequence[Sample], cache_bytes: float, most: Ceiling = UNBOUNDED, known: Prior | None = None) -> Curve:
     """The best of the three ways in which terms may overlap."""
-    return min((_fit_one(group, cache_bytes, p, most) for p in (1, 2, 4)), key=lambda pair: pair[0])[1]
+    ways = (known.alike.p,) if known and known.alike else (1, 2, 4)
+    return min((_fit_one(group, cache_bytes, p, most, known) for p in ways), key=lambda pair: pair[0])[1]
 
 
-def _fit_one(group: Sequence[Sample], cache_bytes: float, p: int, most: Ceiling) -> tuple[float, Curve]:
+def _fit_one(group: Sequence[Sample], cache_bytes: float, p: int, most: Ceiling, known: Prior | None) -> tuple[float, Curve]:
     shortest = min(s.seconds for s in group)
     kernels = [s.kernel for s in group]
     deep = any(k.depth > 0 for k in kernels)
@@ -139,14 +166,16 @@ def _fit_one(group: Sequence[Sample], cache_bytes: float, p: int, most: Ceiling)
 
     limits = [math.log(tops[name]) if name in tops else 60.0 for name in names]
 
-    misfit = _misfit(group, cache_bytes)
+    misfit = _unlikely(group, cache_bytes) if known else _misfit(group, cache_bytes)
+    drawn = known.constants(names, start) if known else []
+    limits = [max(limit, to + math.log(SEEN)) for limit, (to, _) in zip(limits, drawn, strict=True)] if drawn else limits
 
     def loss(logs: Sequence[float]) -> float:
         if min(logs) < -60 or any(v > limit for v, limit in zip(logs, limits, strict=True)):
             return 1e9
-        return misfit(curve(logs))
+        return misfit(curve(logs)) + (away(logs, drawn, known.near) if known else 0.0)
 
-    best, value = nelder_mead(loss, [math.log(v) for v in start])
+    best, value = nelder_mead(loss, [to for to, _ in drawn] or [math.log(v) for v in start])
     c = curve(best)
     error = sum(abs(c.terms(s.kernel, cache_bytes)[2] / s.seconds - 1) for s in group) / len(group)
     values: dict[str, Any] = {
@@ -158,10 +187,19 @@ def _fit_one(group: Sequence[Sample], cache_bytes: float, p: int, most: Ceiling)
     reach = {
         "smallest": min(moved),
         "largest": max(moved),
-        "sd": round(free * four_in_five(off), 4),
+        "sd": round(math.hypot(four_in_five(off), unsure(len(group))) if known else free * four_in_five(off), 4),
         "deepest": max(float(k.depth) for k in kernels),
     }
     return value, Curve(**values, p=p, error=round(error, 4), samples=len(group), **reach)
+
+
+def _unlikely(group: Sequence[Sample], cache_bytes: float) -> Callable[[Curve], float]:
+    """Minus the log-likelihood of a few samples."""
+
+    def loss(c: Curve) -> float:
+        return sum(tail((math.log(c.terms(s.kernel, cache_bytes)[2] / s.seconds) / SCATTER) ** 2) for s in group)
+
+    return loss
 
 
 def _misfit(group: Sequence[Sample], cache_bytes: float) -> Callable[[Curve], float]:

@@ -32,7 +32,7 @@ def fit(rows: Sequence[Row], described: Mapping[str, Any], hardware: Hardware, s
     if find(hardware.backend) is None or not all(ops.intersection(names) for names in NEEDED):
         return None
     try:
-        fitted = calibrate(usable, described, hardware, sources)
+        fitted = calibrate(usable, described, hardware, sources, few=True)
     except (ValueError, KeyError, TypeError, ZeroDivisionError):  # no launch row, no cache size, nothing to take a median of
         return None
     return fitted if _predicts(fitted, hardware) else None

@@ -124,8 +124,9 @@ class Calibration:
         """An op's cost from the curves of its kernels and the measured ops near it, as they are."""
         data = compute = floor = joint = count = 0.0
         kernels = self.library.lower(op, hardware, plan.lowering)
-        if self.before is not None and not all(self._timed(kernel, op) for kernel in kernels):
-            return self.before(op, hardware, plan)
+        elsewhere = self.before(op, hardware, plan) if self.before is not None and not all(self._timed(k, op) for k in kernels) else None
+        if elsewhere is not None and not self._surer(op, kernels, elsewhere):
+            return elsewhere
         for kernel in kernels:
             data_s, compute_s, overlap, total = self.parts(kernel, op.kind)
             times = kernel.count
@@ -154,6 +155,12 @@ class Calibration:
             return False
         beyond = points(kernel.data) > BEYOND * curve.largest if curve.largest else False
         return not largest((points(kernel.depth) > BEYOND * curve.deepest) | beyond if curve.deepest else beyond)
+
+    def _surer(self, op: Op, kernels: Sequence[Kernel], elsewhere: Cost) -> bool:
+        """Whether curves from a few rows, asked beyond them, still say more than other machines do."""
+        if elsewhere.doubt is None or not all(kernel.curve in self.curves or self.library.alike(op, kernel) for kernel in kernels):
+            return False
+        return bool(largest(points(doubt(op, self, kernels, None, None).sd)) < largest(points(elsewhere.doubt.sd)))
 
     def parts(self, kernel: Kernel, kind: str) -> tuple[Number, Number, Number, Number]:
         """(data, compute, both as they overlap, total) in seconds for one launch. Far beyond its samples a curve may promise anything:

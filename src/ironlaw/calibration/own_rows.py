@@ -21,6 +21,7 @@ from ironlaw.engine.device.cost import Cost
 from ironlaw.engine.device.sweep import points
 from ironlaw.engine.device.types import Op
 
+WIDEST_MEAN = 0.6  # sd of a logarithm beyond which its mean is not trusted to lie higher still
 Priced = Callable[[Op], tuple[Cost, Sequence[Kernel]]]  # an op's cost before any correction, run eager, and its kernels
 
 
@@ -56,16 +57,17 @@ class OwnRows:
         swept = next((points(v).shape for v in (*sizes, *terms) if is_array(v)), None)
         seen = [trait(op, cost, kernels, signature)] if swept is None else list(_each(op, cost, kernels, signature, math.prod(swept)))
         logs, sds = self.errors.at(seen)
-        factor, sd = (float(v[0]) if swept is None else v.reshape(swept) for v in (_exp(logs), sds))
+        factor, sd = (float(v[0]) if swept is None else v.reshape(swept) for v in (_mean(logs, sds), sds))
         data, compute, floor, joint = (factor * points(term) for term in (cost.data, cost.compute, cost.floor, cost.work))
         doubt = replace(cost.doubt, sd=sd) if cost.doubt.known else cost.doubt
         return replace(cost, data=data, compute=compute, floor=floor, joint=joint, doubt=doubt)
 
 
-def _exp(logs: Any) -> Any:
+def _mean(logs: Any, sds: Any) -> Any:
+    """What an op takes on average, of whose time the logarithm is so unsure: a model's time is a sum, and a sum of medians is too short."""
     import numpy as np
 
-    return np.exp(logs)
+    return np.exp(logs + np.minimum(sds, WIDEST_MEAN) ** 2 / 2.0)
 
 
 def _each(op: Op, cost: Cost, kernels: Sequence[Kernel], signature: Any, count: int) -> Sequence[Trait]:

@@ -25,7 +25,7 @@ LONG = 2e-3  # seconds of queued work beside which one wait for the device is li
 AT_ONCE = 32  # calls in one session of the profiler
 FEW = 4  # launches that are timed whatever they take
 COARSE = 8  # steps between working sets of the first pass
-START = 15.0  # seconds under which no compiler is started: with empty caches, two small functions took some GPUs' hosts over 9
+START = 30.0  # seconds under which no compiler is started: with empty caches, two small functions took one GPU's host over 23
 SMALL = 2048  # products up to this side are replayed as a graph too
 
 
