@@ -57,6 +57,8 @@ def draw(args):
     rows = [(name, row) for name, kept in sets.items() for row in kept["rows"] if row["model"] in sealed.opened(kept) and "busy_s" in row]
     chance.shuffle(rows)
     left, seen = dict(OWN if own else LIBRARY), {}
+    if args.compiled:
+        left = {run: args.compiled for run in left if run[0] == "compiled"}
     tried_before = {key(case) for file in args.without for case in json.loads(file.read_text())["cases"]}
     for name, row in rows:
         run = row["mode"], row["dtype"]
@@ -333,6 +335,7 @@ def main():
     one.add_argument("--out", type=Path, default=KEPT)
     one.add_argument("--without", type=Path, nargs="*", default=[], help="runs of these files are not drawn again")
     one.add_argument("--part", choices=("library", "own"), required=True, help="one after the other, into the same file")
+    one.add_argument("--compiled", type=int, default=0, help="so many compiled runs and no others")
     for one in (commands.choices["try"], commands.choices["judge"]):
         one.add_argument("--cases", type=Path, default=KEPT, help="what draw wrote")
     commands.choices["judge"].add_argument("file", type=Path)
