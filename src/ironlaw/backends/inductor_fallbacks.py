@@ -16,7 +16,7 @@ def left_to_library(op: Op) -> bool:
     """Whether Inductor calls ATen for an op of a category that it mostly writes itself (torch/_inductor/lowering.py, `make_fallback`,
     `fallback_handler`): bags of embeddings, suppressed boxes, complex numbers, and sums that are scattered in half precision, for which
     Triton has no atomic addition."""
-    if op.kind == "embedding":
+    if op.kind in ("embedding", "embedding_backward"):
         return op.attrs.get("how") == "bags"
     if category(op.kind) not in WRITTEN:
         return False

@@ -275,6 +275,16 @@ def embedding_backward(call: Call) -> OpDraft:
     return OpDraft("embedding_backward", call.inputs, call.outputs)
 
 
+@rule("_embedding_bag_backward", "_embedding_bag_dense_backward")
+def embedding_bag_backward(call: Call) -> OpDraft:
+    """As that of single rows, each of which reads its bag's gradient; a sparse one is copied row by row, and nothing is sorted."""
+    gradient, ids = call.inputs[:2]
+    each = reshaped(gradient, *ids.shape, gradient.shape[-1])
+    if call.arguments.get("sparse"):
+        return OpDraft("gather", [gradient, ids], [each])
+    return OpDraft("embedding_backward", [each, ids], call.outputs[:1], {"how": "bags"})
+
+
 @rule("_amp_update_scale")
 def update_scale(call: Call) -> OpDraft:
     return OpDraft("scale", call.inputs[:1], call.outputs[:1])

@@ -40,9 +40,10 @@ def conv_backward(op: Op, machine: Hardware) -> Sequence[Kernel]:
 
 
 def conv_backward_compiled(op: Op, machine: Hardware) -> Sequence[Kernel]:
-    """torch.compile lays images out as NHWC, on the way back too; seen for depthwise convolutions."""
+    """Where torch.compile lays images out as NHWC, it does so on the way back, too; seen for depthwise convolutions."""
     x, w = op.inputs[1:3]
-    return conv_backward(with_attrs(op, layout="nhwc") if w.shape[1] == 1 and x.shape[1] > 1 else op, machine)
+    turned = w.shape[1] == 1 and x.shape[1] > 1 and op.attrs.get("layout") != "nchw"
+    return conv_backward(with_attrs(op, layout="nhwc") if turned else op, machine)
 
 
 def reduction_of_bias(gradient: Tensor, machine: Hardware, nhwc: bool) -> Sequence[Kernel]:

@@ -67,7 +67,7 @@ def _on_any_chip(graph: Graph) -> tuple[Graph, list[tuple[int, str, int, int]]]:
     inner = innermost(graph.ops) if last else set()
     ops, sums, turned = list(graph.ops), [], set[str]()
     for i, op in enumerate(graph.ops):
-        if op.kind in CONVOLUTIONS and not (last and op.attrs.get("dims", 2) <= 2) and "layout" not in op.attrs:
+        if _stays(op, last):
             ops[i] = with_attrs(op, layout="nchw")
         elif op.kind in CONVOLUTIONS:
             weight = op.inputs[1].name
@@ -84,6 +84,14 @@ def _on_any_chip(graph: Graph) -> tuple[Graph, list[tuple[int, str, int, int]]]:
             elif (crosses := _crosses(op, inner)) or (x.size > LONG_SUM * y.size and op.kind not in UNSHARED):
                 sums.append((i, "split" if crosses else "shared", int(x.size / y.size), int(y.size)))
     return replace(graph, ops=tuple(ops)), sums
+
+
+def _stays(op: Op, last: bool) -> bool:
+    """Whether a convolution, or its gradient, is left in NCHW: all are where the compiler expects nothing of NHWC, and volumes always;
+    of gradients, those of lines."""
+    if op.kind in CONVOLUTIONS:
+        return not (last and op.attrs.get("dims", 2) <= 2) and "layout" not in op.attrs
+    return op.kind == "conv_backward" and (not last or bool(op.inputs[1].shape[2] == 1 and op.inputs[2].shape[2] == 1))
 
 
 def _crosses(op: Op, inner: set[str]) -> bool:
