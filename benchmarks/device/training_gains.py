@@ -15,6 +15,7 @@ from ironlaw.errors import IronlawError
 from ironlaw.systems.accuracy.measured_gains import MeasuredGain
 
 NEAR = 0.15  # of the measured gain, that a prediction may be off
+LEAST = 1.02  # times as fast: less is not worth a line
 LEVEL = 0.03  # a measured gain within this of 1 has no sign: a prediction is right that says less than twice that
 
 
@@ -43,6 +44,9 @@ def judge(file, every):
     gains["all"] = [one for mine in gains.values() for one in mine]
     for change, mine in gains.items():
         print(line(change, mine))
+    offered = [one for one in gains["all"] if one.predicted.sure and one.predicted.ratio > LEAST]
+    faster = sum(one.measured > 1.0 for one in offered)
+    print(f"sure to help by their range, and so offered: {len(offered)}; of these the step got faster with {faster}")
     print(f"median error {median(abs(one.error) for one in gains['all']):.1%}; {len(timed)} models; not captured: {len(refused)}")
     print(*refused, sep="\n")
 
