@@ -6,6 +6,7 @@ from statistics import fmean
 
 import pytest
 
+from ironlaw.engine.serving.batching import poisson
 from ironlaw.engine.serving.llm.closed import waits
 from ironlaw.engine.serving.llm.engines import Engine
 from ironlaw.engine.serving.llm.policy import Policy
@@ -42,7 +43,7 @@ def test_both_tools_are_read_alike(tmp_path):
         ("{", "not JSON"), ("[1]", "no table"), ("{}", "lacks"), (json.dumps(VLLM | {"completed": 0}), "something else"),
         (json.dumps(VLLM).replace("40,", "1e999,", 1), "something else"), (json.dumps({"input_config": "x"}), "something else"),
         (json.dumps(VLLM | {"mean_tpot_ms": -1}), "no run has"),
-        (json.dumps(VLLM | {"request_rate": 5, "max_concurrency": None}), "fixed rate"),
+        (json.dumps(VLLM | {"request_rate": -5, "max_concurrency": None}), "no run has"),
         (json.dumps({**GENAI, "input_config": {}}), "lacks"),
     ],
 )  # fmt: skip
@@ -68,6 +69,23 @@ def test_known_times_come_back(tmp_path):
     place.write_text(json.dumps(VLLM | {"mean_tpot_ms": 0.5e3 * (tpot - 2e-3)}))  # faster than the device alone
     found, factor = followed(PLAIN, read_benchmark(str(place)), rig, policy, 0.0)
     assert found.step == 0 and factor == pytest.approx(0.5, rel=0.05)
+
+
+def test_known_times_come_back_from_a_run_at_a_fixed_rate(tmp_path):
+    """40 requests, 20 a second at Poisson moments, with 2 ms per step and 30 ms before the first token."""
+    rig = deployment(decoder("qwen2_0_5b"), registered("h200_sxm"), coarse=True)
+    policy, own = Policy(most=256, budget=8192), Engine("mine", "mine", 2e-3, 0.0, 30e-3)
+    requests = [Request(at, 1000, 100) for at in poisson(20.0, 40, 1)]
+    out = replace(rig, table=replace(rig.part, start=rig.part.start + own.step), front=own.front).run(requests, policy)
+    tpot = fmean((leave - first) / 99 for first, leave in zip(out.first, out.leave, strict=True))
+    ttft = fmean(first - r.arrive for r, first in zip(requests, out.first, strict=True))
+    given = VLLM | {"max_concurrency": None, "request_rate": 20.0, "mean_tpot_ms": 1e3 * tpot, "mean_ttft_ms": 1e3 * ttft}
+    place = tmp_path / "result.json"
+    place.write_text(json.dumps(given))
+    found, factor = followed(PLAIN, read_benchmark(str(place)), rig, policy, 0.0)
+    assert factor == 1.0 and found.step == pytest.approx(2e-3, rel=0.02) and found.first == pytest.approx(30e-3, rel=0.05)
+    place.write_text(json.dumps(GENAI | {"input_config": {"perf_analyzer": {"stimulus": {"request_rate": 20.0}}}}))
+    assert (read_benchmark(str(place)).rate, read_benchmark(str(place)).clients) == (20.0, 0)
 
 
 def test_engines_of_the_registry():

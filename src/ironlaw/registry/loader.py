@@ -85,10 +85,15 @@ def figure(where: str, table: Any, unit: str, fmt: str = "") -> Figure:
     return Figure(value, unit, str(table["source"]), str(table["date"]), fmt, bool(table.get("estimate", False)), str(table.get("why", "")))
 
 
+# what a figure of each unit may look like
+EXAMPLES = {"B": "80 GB", "B/s": "3.35 TB/s", "FLOP/s": "989 TFLOP/s", "s": "8.5 us", "USD": "2.49 USD", "W": "700 W", "Hz": "1410 MHz"}
+
+
 def quantity(where: str, text: Any, unit: str) -> float:
     """A positive figure in its unit; the error says where it stands."""
     if not isinstance(text, str) or not any(c.isalpha() for c in text.lower().replace("e", "")):
-        raise BadRegistry(f"{where}: {text!r} has no unit; write it as text with its unit, such as '80 GB'")
+        example = EXAMPLES.get(unit, f"1 {unit}")
+        raise BadRegistry(f"{where}: {text!r} has no unit; write it as text with its unit, such as '{example}'")
     try:
         value = parse(text, unit)
     except BadValue as error:
