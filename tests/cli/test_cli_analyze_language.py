@@ -6,6 +6,7 @@ from math import prod
 import pytest
 
 import ironlaw as il
+from ironlaw.cli import main
 from ironlaw.engine.device.deployment import last_logits
 
 CONFIG = {
@@ -112,3 +113,22 @@ def test_any_model_of_the_registry(sh):
 def test_what_does_not_go_together(sh, words, argv):
     code, out, err = sh("analyze", *argv, "--on", "h200_sxm")
     assert (code, out) == (2, "") and words in " ".join(err.split()), err
+
+
+LLAMA = {
+    "model_type": "llama", "hidden_size": 256, "intermediate_size": 512, "num_hidden_layers": 2, "num_attention_heads": 4,
+    "num_key_value_heads": 2, "vocab_size": 1024, "torch_dtype": "bfloat16", "tie_word_embeddings": False,
+}  # fmt: skip
+
+
+def test_a_quantised_checkpoint_is_read_as_it_is_stored(tmp_path, capsys):
+    """AWQ's four bits are INT4; what `analyze` can't store so is said."""
+    found = {}
+    for method, more in (("", {}), ("awq", {"bits": 4}), ("fp8", {})):
+        quantised = {"quantization_config": {"quant_method": method, **more}} if method else {}
+        (tmp_path / "config.json").write_text(json.dumps(LLAMA | quantised))
+        assert main(["analyze", str(tmp_path), "--prefill", "64", "--on", "h200", "--mode", "eager", "--json"]) == 0
+        found[method] = json.loads(capsys.readouterr().out)
+    assert found[""]["weights"] is None and not found[""]["notes"]
+    assert found["awq"]["weights"]["format"] == "int4" and not found["awq"]["notes"]
+    assert "FP8" in found["fp8"]["notes"][0] and "capacity" in found["fp8"]["notes"][0]

@@ -17,7 +17,7 @@ from ironlaw.report.loader_words import read_rate
 from ironlaw.systems.captures import CAPTURE_S, Captures, capture_phases, file_of, read_setting
 from ironlaw.systems.fields import custom, figure, same, several, switch, whole
 from ironlaw.systems.question import Question
-from ironlaw.systems.registry_graphs import as_captured, build_all, is_ours
+from ironlaw.systems.registry_graphs import as_captured, build_all, is_ours, stored_format
 from ironlaw.systems.registry_names import known_prices, machines, read_mode
 from ironlaw.systems.script_captures import capture_script, is_script, real_steps
 from ironlaw.systems.value_readers import LARGEST, read_option
@@ -162,6 +162,9 @@ class Analyze(Question):
             raise BadValue("adapters are trained; add `training` to `lora` or `qlora`")
         if self.adapters and self.dtype is None:
             return replace(self, dtype=RECIPES["pure"].dtype).analysis()
+        kept = "" if self.training or self.weights != (OWN,) else stored_format(self.target)
+        if kept in STORED:
+            return replace(self, weights=(kept,)).analysis()
         profile = self._profile()  # these first: a bad file is reported before a large model is captured
         lengths = self.phases
         if is_script(self.target) and not is_ours(self.target):
@@ -173,7 +176,12 @@ class Analyze(Question):
             predicted = asked.of({"": script}, {}, profile)
             return replace(predicted, real=real_steps(self)) if self.real else predicted
         captured = build_all(self, lengths) if is_ours(self.target) else capture_phases(self, lengths)
-        return self.of(captured, lengths, profile)
+        made = self.of(captured, lengths, profile)
+        if not kept:
+            return made
+        here = made.graph.dtype.upper()
+        note = f"the checkpoint stores its layers in {kept.upper()}; here they are in {here}, and `ironlaw capacity` prices them as stored"
+        return replace(made, graph=replace(made.graph, settings={**made.graph.settings, "notes": (*made.notes, note)}))
 
     def of(self, captured: Mapping[str, Captures], lengths: Mapping[str, int], profile: Any = None) -> Analysis:
         """The graphs by phase; the last phase is what the report is about."""

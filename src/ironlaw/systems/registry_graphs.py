@@ -93,3 +93,14 @@ def _kept(target: str, tokens: int, dtype: str) -> float:
     if is_place(target) or "kv_heads" in about(target)["params"]:
         return decoder(target).cache(dtype).token_bytes * tokens
     return float(kv_cache(target, 1, tokens, dtype))
+
+
+def stored_format(target: str) -> str:
+    """The format in which a quantised checkpoint stores its layers, as a target's config.json says; empty where it is not quantised."""
+    name = target.removeprefix("hf:")
+    if not is_place(name):
+        return ""
+    try:
+        return decoder(name).stored
+    except BadValue:
+        return ""

@@ -101,6 +101,8 @@ def from_folder(transformers: Any, place: Path, settings: dict[str, Any]) -> Any
                 " give your own code that builds the model"
             )
         kind = twin
+    if data.get("quantization_config") and not {"dtype", "torch_dtype"} & data.keys():
+        data["dtype"] = "bfloat16"  # what is not quantised is loaded so
     try:
         data.pop("model_type")
         return transformers.AutoConfig.for_model(kind, **{**data, **settings})
