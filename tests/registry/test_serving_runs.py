@@ -1,5 +1,6 @@
 """Published serving runs: models as large as their makers say, a closed loop by hand, and the errors that docs/serving.md states."""
 
+from dataclasses import replace
 from statistics import fmean, median
 
 import pytest
@@ -13,7 +14,8 @@ from ironlaw.errors import BadValue
 from ironlaw.registry.engines import engine
 from ironlaw.registry.machines import registered
 from ironlaw.registry.publications import published
-from ironlaw.systems.serving.serving_runs import SIZES, SLUGS, _offline, _requests, engine_replay, replays
+from ironlaw.systems.serving.deployments import deployment
+from ironlaw.systems.serving.serving_runs import BLOCK, SIZES, SLUGS, _offline, _requests, engine_replay, replays
 
 BILLIONS = {"Qwen3-8B": 8.19, "Qwen3-14B": 14.77, "Qwen3-32B": 32.76, "Mixtral-8x7B": 46.70}  # as their makers count
 
@@ -43,7 +45,7 @@ def test_few_clients_differ_by_what_an_engine_adds():
     assert [run.basis for run in plain] == ["transferred"] * 6 and all(run.error("whole") is None for run in plain)
     assert all(run.error("tpot") < -0.15 and run.error("rate") > 0.2 and run.error("ttft") < -0.6 for run in plain)
     extra = plain[0].measured["tpot"] - plain[0].predicted["tpot"]
-    assert extra == pytest.approx(1.5e-3, rel=0.03)
+    assert extra == pytest.approx(1.5e-3, rel=0.05)
     others = replays(extra, begin="8b-")[1:]
     errors = {name: [abs(run.error(name)) for run in others] for name in ("tpot", "rate")}
     assert median(errors["tpot"]) == pytest.approx(0.024, abs=0.003) and max(errors["tpot"]) < 0.05
@@ -97,3 +99,12 @@ def test_sharegpt_as_vllms_benchmark_takes_it():
     assert len(drawn) == 1000 and all(4 <= r.prompt <= 1024 and r.output >= 4 and r.prompt + r.output <= 2048 for r in drawn)
     assert fmean(r.prompt for r in drawn) == pytest.approx(217.393, rel=0.01)
     assert fmean(r.output for r in drawn) == pytest.approx(201.648, rel=0.01)
+
+
+def test_steps_with_a_scale_for_each_block_are_no_surer_than_those_in_16_bits():
+    """Of seven open floods in FP8, three are 13 to 19% off, and 12% is what single products would say."""
+    at, model = registered("h100_pcie"), SIZES["Qwen3-32B"]
+    wide = deployment(model, at, 2, coarse=True).doubt
+    made = deployment(replace(model, scaled=BLOCK), at, 2, coarse=True, products="fp8")
+    whole = deployment(model, at, 2, coarse=True, products="fp8")
+    assert made.doubt[0] <= wide[0] and made.doubt[1] >= wide[1] > 1.19 > whole.doubt[1]

@@ -14,7 +14,6 @@ from dataclasses import replace
 from ironlaw.engine.advice.action_names import AGAIN, TOGETHER
 from ironlaw.engine.device.types import Graph
 from ironlaw.errors import IronlawError
-from ironlaw.tracing.adapters import EIGHT_BIT, adapt
 from ironlaw.tracing.capture import captured
 from ironlaw.tracing.decoding import DECODE, PREFILL, kept_bytes
 from ironlaw.tracing.graph_json import to_json
@@ -112,6 +111,8 @@ def _adapted(target: Target, adapters: Json, progress: Callable[[int], None] | N
     which each of its steps is captured."""
     if not adapters:
         return ()
+    from ironlaw.tracing.adapters import EIGHT_BIT, adapt  # here: it imports torch, and a report without a capture needs none
+
     rank, quantised = adapters
     with asking(target):
         adapt(target, captured(target.call, target.args, target.kwargs, progress=progress), rank, quantised)

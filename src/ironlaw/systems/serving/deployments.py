@@ -85,7 +85,13 @@ class Deployment:
 
     @cached_property
     def doubt(self) -> tuple[float, float]:
-        """A step's time at both ends of its interval, over what is predicted; both 1 where the datasheet's bound is all there is."""
+        """A step's time at both ends of its interval, over what is predicted; both 1 where the datasheet's bound is all there is. Products
+        with a scale for each block rest on a single published table, so they are no surer than those in 16 bits."""
+        plain = replace(self, products="", weights=self.dtype)
+        ends = [one._ends() for one in ((self, plain) if self.model.scaled and self.products else (self,))]
+        return min(low for low, _ in ends), max(high for _, high in ends)
+
+    def _ends(self) -> tuple[float, float]:
         made = self.typical(PLAN)
         low, high = made.interval or (made.seconds, made.seconds)
         return float(low / made.seconds), float(min(high, 4 * made.seconds) / made.seconds)
