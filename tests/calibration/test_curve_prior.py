@@ -94,3 +94,12 @@ def test_rows_of_one_kernel_speak_for_a_kind_that_no_other_row_holds():
     (sample,) = plainly([row], library, h200, ())
     assert (sample.kernel.curve, sample.seconds, sample.kernel.count) == ("conv_line_groups", pytest.approx(1e-4), 1.0)
     assert not list(plainly([row], library, h200, {"conv_line_groups"}))
+
+
+def test_two_samples_of_a_kernel_like_no_other_are_a_curve_that_is_unsure():
+    """Both are of the same rate; one between them takes what it must, and none is sure beyond what it was drawn to."""
+    two = [Sample(Kernel("solver_qr", 1e4 * n, 1e6 * n, depth=float(n)), 1e-6 * n) for n in (4, 64)]
+    (curve,) = (fit(two, CACHE, MOST, {})["solver_qr"],)
+    between = Kernel("solver_qr", 1.6e5, 1.6e7, depth=16.0)
+    assert curve.terms(between, CACHE)[2] == pytest.approx(16e-6, rel=0.35) and curve.sd > 0.8
+    assert "solver_qr" not in fit(two[:1], CACHE, MOST, {})

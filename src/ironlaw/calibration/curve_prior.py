@@ -19,6 +19,7 @@ ALIKE, GENERAL, MEMORY, ELSE = 0.5, 1.0, 1.0, 1.5
 SCATTER = 0.2  # sd of samples around their curve, of which odd ones count less (Student's t)
 UNLIKE = ("solver", "tiny", "foreach")  # kernels whose work is like no other's
 FREEDOM = 2.0  # degrees of Student's t
+NO_KNEE = 0.01  # steps that filling a tile costs, where a kernel may have no tiles
 LEAST_GAIN = 0.05  # of a cache over main memory
 
 
@@ -34,13 +35,17 @@ class Prior:
         """(logarithm, sd) of each constant; `start`: first guesses from the samples."""
         return [self._one(name, guess) for name, guess in zip(names, start, strict=True)]
 
+    def unsure(self, samples: int) -> float:
+        """The sd of a curve's logarithm that so many samples leave beside their own scatter."""
+        return (ELSE if self.alike is None else ALIKE) / math.sqrt(1.0 + samples)
+
     def _one(self, name: str, guess: float) -> tuple[float, float]:
         known = self._of_alike(name)
         if 0.0 < known < math.inf:
             return math.log(known), ALIKE if self.near else GENERAL
         if name == "main" and self.main < math.inf:
             return math.log(self.main), MEMORY
-        return math.log(guess), ELSE
+        return math.log(NO_KNEE if name == "knee" and self.alike is None else guess), ELSE
 
     def _of_alike(self, name: str) -> float:
         if self.alike is None:
@@ -79,8 +84,3 @@ def away(logs: Sequence[float], drawn: Sequence[tuple[float, float]], near: bool
 def tail(square: float) -> float:
     """Minus the log-likelihood under Student's t, by the square of how many sds something is off."""
     return (FREEDOM + 1.0) / 2.0 * math.log1p(square / FREEDOM)
-
-
-def unsure(samples: int) -> float:
-    """The sd of a curve's logarithm that so many samples leave beside their own scatter."""
-    return ALIKE / math.sqrt(1.0 + samples)

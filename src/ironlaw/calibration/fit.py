@@ -19,7 +19,7 @@ from ironlaw.backends.kernel import Kernel, Sample
 from ironlaw.backends.rows import Row
 from ironlaw.backends.signatures import STREAMS
 from ironlaw.calibration.curve import Curve
-from ironlaw.calibration.curve_prior import SCATTER, Prior, away, prior, tail, unsure
+from ironlaw.calibration.curve_prior import SCATTER, Prior, away, prior, tail
 from ironlaw.calibration.learn import Residual, families
 from ironlaw.calibration.machine_calibration import Calibration
 from ironlaw.calibration.scatter import four_in_five, stand_in_sd
@@ -27,7 +27,7 @@ from ironlaw.engine.device.machine import LASTING, Hardware, Plan
 
 EAGER = Plan()
 SOFT = 0.1  # relative error at which a sample stops pulling harder
-ENOUGH = 3  # samples for a curve of its own
+ENOUGH, PAIR = 3, 2  # samples for a curve of its own; and where rows are few
 SPARSE = 12  # samples up to which a curve is drawn to what is known of its constants beforehand (`calibration.curve_prior`)
 SEEN = 1.25  # times the best rate that was seen: where a fitted one ends
 
@@ -116,7 +116,7 @@ def fit(
     curves: dict[str, Curve] = {}
     for name, group in sorted(groups.items(), key=lambda one: (-len(one[1]), one[0])):  # those of many samples first
         known = prior(name, most.main, like, curves) if len(group) < SPARSE else None
-        if len(group) >= ENOUGH or (group and known and known.alike):
+        if len(group) >= (1 if known and known.alike else PAIR):
             curves[name] = fit_curve(group, cache_bytes, most, known)
     return curves
 
@@ -187,7 +187,7 @@ def _fit_one(group: Sequence[Sample], cache_bytes: float, p: int, most: Ceiling,
     reach = {
         "smallest": min(moved),
         "largest": max(moved),
-        "sd": round(math.hypot(four_in_five(off), unsure(len(group))) if known else free * four_in_five(off), 4),
+        "sd": round(math.hypot(four_in_five(off), known.unsure(len(group))) if known else free * four_in_five(off), 4),
         "deepest": max(float(k.depth) for k in kernels),
     }
     return value, Curve(**values, p=p, error=round(error, 4), samples=len(group), **reach)
