@@ -31,7 +31,7 @@ AFTER = 1.1  # after the last backward pass, where neither modules nor autograd 
 # Adam, 1.07 by AdamW and 1.19 by SGD with momentum over 120 weights (benchmarks/step_costs.json)
 ENTRY = 20.0  # to enter a compiled function, where that was not measured: guards, arguments, wrapper; 6 for a small one again and again
 RECURRENT, PER_KERNEL = 30.0, 0.5  # a recurrent layer: weights gathered and described, then each kernel that cuDNN launches itself
-FEW = 6.0  # kernels that the launch of one call has in it; of those beyond, such as the thirty of a sorted gradient, each costs by itself
+SORTED, FEW = "embedding_backward", 6.0  # whose rows are sorted first, by some thirty kernels: those beyond a few cost each by itself
 SOLVER = 2.0  # a decomposition or solve, beside each kernel that its library launches: times IN_MODEL, about the median wall time of 365
 # calls that the host holds up (evidence h200_sxm/decompositions); the first of a library take longer
 PER_TENSOR = 0.15  # default launches for each tensor of a call on lists, an optimiser's: 1.9 for each parameter of AdamW's thirteen
@@ -97,7 +97,7 @@ class Host:
         calls = op.attrs.get("wanted", 1)  # a convolution's backward calls one for each gradient
         kind = op.kind if op.kind in self.launches else traits(op.kind).like
         own = calls * self.launches.get(kind, self.launches.get(category(op.kind), self.default))
-        return own + self.default * PER_KERNEL * maximum(kernels - FEW, 0.0)
+        return own + self.default * PER_KERNEL * maximum(kernels - FEW, 0.0) if op.kind == SORTED else own
 
     def scaled(self, factor: float) -> Host:
         """The same host, so many times as slow."""
