@@ -222,7 +222,7 @@ def test_analyze_takes_a_host_and_a_launch(file: str, capsys: pytest.CaptureFixt
 
 def test_formats_may_be_written_as_pytorch_spells_them(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert told(capsys, f"{file}:conv", "--input", "1x64x8x8", "--dtype", "float64", "--on", "h200_sxm")["dtype"] == "fp64"
-    for spelling, dtype in (("float64", "fp64"), ("torch.half", "fp16"), ("complex64", "fp32"), ("complex128", "fp64")):
+    for spelling, dtype in (("float64", "fp64"), ("torch.half", "fp16"), ("complex64", "complex64"), ("complex128", "complex128")):
         assert told(capsys, f"{file}:product", "--input", f"64x64:{spelling}", "--on", "h200_sxm")["dtype"] == dtype
 
 

@@ -98,7 +98,7 @@ def _kept(target: str, tokens: int, dtype: str) -> float:
 def stored_format(target: str) -> str:
     """The format in which a quantised checkpoint stores its layers, as a target's config.json says; empty where it is not quantised."""
     name = target.removeprefix("hf:")
-    if not is_place(name):
+    if not is_folder(name):
         return ""
     try:
         return decoder(name).stored

@@ -26,7 +26,9 @@ def reused(graph: Graph, home: dict[str, str], last: dict[str, int]) -> None:
     sizes = {t.name: t for op in graph.ops for t in op.outputs if t.role == "activation" and t.name not in home}
     expected = _expected(graph, sizes, last)
     most, freed = max(expected), Freed()
-    ends = _ends(sizes, last)
+    ends, within = _ends(sizes, last), dict[str, list[str]]()  # tensor -> those that lie in it
+    for name, place in home.items():
+        within.setdefault(place, []).append(name)
     for i, op in enumerate(graph.ops):
         for t in op.outputs:
             if t.name not in sizes or not allocated(op):
@@ -41,8 +43,9 @@ def reused(graph: Graph, home: dict[str, str], last: dict[str, int]) -> None:
                 ends[i].remove(place)
             ends.setdefault(last[t.name], []).append(place)
             last[place] = last[t.name]
-            for name in [t.name, *(name for name, there in home.items() if there == t.name)]:
-                home[name] = place
+            moved = [t.name, *within.pop(t.name, ())]
+            home.update(dict.fromkeys(moved, place))
+            within.setdefault(place, []).extend(moved)
         for name in ends.get(i, ()):
             freed.setdefault(_key(sizes[name]), []).append((name, i))
 

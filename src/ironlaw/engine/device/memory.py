@@ -213,19 +213,20 @@ def _added_up(graph: Graph) -> list[Number]:
 
 def lifetimes(graph: Graph) -> Iterator[tuple[list[tuple[str, Number]], list[str]]]:
     """For each op what comes into memory with it, with its bytes, and what is gone after it."""
-    home, sizes = homes(graph), {} if compiled(graph) else graph.settings.get("parts", {})
+    written = compiled(graph)
+    home, sizes = homes(graph), {} if written else graph.settings.get("parts", {})
     last: dict[str, int] = {}
     for i, op in enumerate(graph.ops):
-        for t in (*(read_last(op) if compiled(graph) else op.inputs), *op.outputs):
+        for t in (*(read_last(op) if written else op.inputs), *op.outputs):
             last[home.get(t.name, t.name)] = i
     for name, i in held(graph).items():
         last[name] = max(last.get(name, i), i)
     for name in graph.outputs:
         last[home.get(name, name)] = len(graph.ops)
-    if compiled(graph):
+    if written:
         reused(graph, home, last)
     frees: dict[int, list[str]] = {}
-    more, early = beside(graph), begun(graph) if compiled(graph) else {}
+    more, early = beside(graph), begun(graph) if written else {}
     for i, op in enumerate(graph.ops):
         made: list[tuple[str, Number]] = []
         for t in early.get(i, op.outputs):
