@@ -27,8 +27,8 @@ def reused(graph: Graph, home: dict[str, str], last: dict[str, int]) -> None:
     expected = _expected(graph, sizes, last)
     most, freed = max(expected), Freed()
     ends, within = _ends(sizes, last), dict[str, list[str]]()  # tensor -> those that lie in it
-    for name, place in home.items():
-        within.setdefault(place, []).append(name)
+    for name, other in home.items():
+        within.setdefault(other, []).append(name)
     for i, op in enumerate(graph.ops):
         for t in op.outputs:
             if t.name not in sizes or not allocated(op):
